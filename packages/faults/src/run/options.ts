@@ -41,12 +41,16 @@ export const count = (value: number, help: string, { least = 1, most = MOST } = 
 })
 
 /** Whole numbers, separated by commas. */
-export const someNumbers = (values: readonly number[], help: string): OptionSpec<readonly number[]> => ({
+export const someNumbers = (
+  values: readonly number[],
+  help: string,
+  { least = 1 } = {},
+): OptionSpec<readonly number[]> => ({
   help: `${help}, separated by commas`,
   default: values,
   defaultText: values.join(),
   value: 'LIST',
-  parse: (text) => text.split(',').map((part) => count(0, '').parse?.(part.trim()) ?? 0),
+  parse: (text) => text.split(',').map((part) => count(0, '', { least }).parse?.(part.trim()) ?? 0),
 })
 
 /** Milliseconds. */
@@ -85,18 +89,18 @@ export const oneOf = <const T extends string>(names: readonly T[], help: string)
   },
 })
 
-/** Some of the names, separated by commas. @param preset the default; absent: all */
+/** Some of the names, separated by commas. @param all what `all` means, which is the default; absent: every name */
 export const someOf = <const T extends string>(
   names: readonly T[],
   help: string,
-  { mayBeNone = false, preset }: { mayBeNone?: boolean; preset?: readonly NoInfer<T>[] } = {},
+  { mayBeNone = false, all = names }: { mayBeNone?: boolean; all?: readonly NoInfer<T>[] } = {},
 ): OptionSpec<readonly T[]> => ({
   help: `${help}, separated by commas, 'all'${mayBeNone ? " or 'none'" : ''}: ${names.join(', ')}`,
-  default: preset ?? names,
-  defaultText: preset?.join(',') ?? 'all',
+  default: all,
+  defaultText: 'all',
   value: 'LIST',
   parse: (text) => {
-    if (text === 'all') return names
+    if (text === 'all') return all
     if (text === 'none' && mayBeNone) return []
     return text.split(',').map((part) => {
       const name = names.find((each) => each === part.trim())

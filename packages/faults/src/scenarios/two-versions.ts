@@ -4,9 +4,10 @@ import { count, minutes, someOf, text } from '../run/options.js'
 import { commitOf, coreAt, lastRelease, MissingHistoryError } from '../run/other-core.js'
 import { defineScenario, type Part } from '../run/scenario.js'
 import { FAULT_NAMES } from '../workload/faults.js'
-import { SEMAPHORE_FAULTS, semaphores } from './semaphores.js'
-import { usesIn, type SemaphoreEvent } from './semaphores/events.js'
+import { usesIn, type SemaphoreEvent } from '../workload/permit-uses.js'
+import { LOCK_KINDS } from '../workload/lock-kinds.js'
 import { torture } from './torture.js'
+import { PERMIT_KINDS, type Kind } from './torture/workload.js'
 
 /**
  * The other version while there is no release: the tree before fair and plain lines saw a clock that is set back, and
@@ -44,16 +45,10 @@ export const twoVersions = defineScenario({
     }
     const cores = [undefined, await coreAt(commit)]
     run.progress(`beside ${commit.slice(0, 7)}`)
-    const locks = await run.part(torture, { minutes: long * LOCKS, faults, processes }, cores)
-    const permits = await run.part(
-      semaphores,
-      {
-        seconds: Math.ceil(long * (1 - LOCKS) * 60),
-        faults: faults.filter((name) => SEMAPHORE_FAULTS.includes(name)),
-        processes,
-      },
-      cores,
-    )
+    const play = (kinds: readonly Kind[], part: number): Promise<Part> =>
+      run.part(torture, { minutes: long * part, faults, processes, kinds }, cores)
+    const locks = await play(LOCK_KINDS, LOCKS)
+    const permits = await play(PERMIT_KINDS, 1 - LOCKS)
     const shares = [sharesOf(locksTaken(locks)), sharesOf(permitsTaken(permits))]
     return {
       figures: { commit, locks: locks.verdict.figures, permits: permits.verdict.figures, shares },

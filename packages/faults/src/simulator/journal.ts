@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import type { SemaphoreEvent, SemaphoreHistory } from '../scenarios/semaphores/events.js'
+import type { SemaphoreEvent, SemaphoreHistory } from '../workload/permit-uses.js'
 import type { World } from './world/world.js'
 
 /** What one process saw. */

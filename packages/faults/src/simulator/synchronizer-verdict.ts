@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import type { SemaphoreEvent, Span } from '../scenarios/semaphores/events.js'
-import { checkPools, checkUse, checkWaits, type PoolAtRest } from '../scenarios/semaphores/checks.js'
+import type { SemaphoreEvent, Span } from '../workload/permit-uses.js'
+import { checkPools, checkUse, checkWaits, type PoolAtRest } from '../workload/check-permits.js'
 import { countOf, PERMITS, type Plan } from './work/plan.js'
 import { usesOf } from './work/synchronizer-steps.js'
 

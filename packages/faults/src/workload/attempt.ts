@@ -7,9 +7,17 @@ export interface Recorder {
   add(kind: HistoryEvent['kind'], more?: Readonly<Record<string, unknown>>): unknown
 }
 
+/** What an owner believes in: a hold, a term of an election, or a run that others share. */
+export interface Believed {
+  readonly owner: string
+  readonly signal: AbortSignal
+  readonly trustedForMs: number
+  readonly token?: string | undefined
+}
+
 /** A hold, as the history knows it. */
-export interface Held {
-  readonly hold: LockHold & Partial<Pick<Hold, 'token'>>
+export interface Held<H extends Believed = LockHold & Partial<Pick<Hold, 'token'>>> {
+  readonly hold: H
   readonly lock: string
   /** Of the history: a reader inside its own write lock is one owner there, and two in Redis. */
   readonly owner: string
@@ -25,7 +33,7 @@ export interface TrustNow {
 }
 
 /** Looks at a hold, by the clock of the history. */
-export type TrustClock = (hold: Held['hold']) => TrustNow
+export type TrustClock = (hold: Believed) => TrustNow
 
 const sharedClock: TrustClock = (hold) => {
   const atMs = nowMs()
@@ -61,7 +69,7 @@ export class Attempt {
     history.add('acquire-begin', { lock, attempt, mode, deadlineMs, leaseMs })
   }
 
-  acquired(hold: Held['hold']): Held {
+  acquired<H extends Believed>(hold: H): Held<H> {
     const held = this.taken(hold, hold.owner)
     noteLoss(this.#history, held)
     return held
@@ -71,11 +79,11 @@ export class Attempt {
    * A writer has the read lock besides. Its loss says nothing of the write lock, and both have one owner in the
    * history: let `noteLoss` note it from when the write lock is given back.
    */
-  acquiredBesides(hold: Held['hold'], { owner }: Held): Held {
+  acquiredBesides<H extends Believed>(hold: H, { owner }: Held): Held<H> {
     return this.taken(hold, owner)
   }
 
-  protected taken(hold: Held['hold'], owner: string): Held {
+  protected taken<H extends Believed>(hold: H, owner: string): Held<H> {
     this.isHeld = true
     const { lock } = this.#where
     const { untilMs: trustedUntilMs } = this.#clock(hold)
@@ -87,6 +95,11 @@ export class Attempt {
     this.#history.add('refused', this.#where)
   }
 
+  /** Its caller has gone, unless it has the lock. */
+  aborted(): void {
+    if (!this.isHeld) this.#history.add('aborted', this.#where)
+  }
+
   /** An error after the lock was taken is no outcome of the attempt to take it. @throws what no lock may end with */
   endedBy(error: unknown): void {
     if (this.isHeld) {
@@ -95,7 +108,7 @@ export class Attempt {
       if (error.code === 'LOCK_TIMEOUT') this.refused()
       else this.#history.add('failed', { ...this.#where, code: error.code })
     } else if (error instanceof Error && error.name === 'TimeoutError')
-      this.#history.add('aborted', this.#where)
+      this.aborted()
     else throw error
   }
 }
@@ -108,7 +121,7 @@ export class Attempt {
  */
 export const trust = (
   history: Recorder,
-  { hold, lock, owner }: Held,
+  { hold, lock, owner }: Held<Believed>,
   clock = sharedClock,
 ): number | undefined => {
   const { atMs, untilMs } = clock(hold)
@@ -118,7 +131,7 @@ export const trust = (
 }
 
 /** Notes that a hold was lost: now, if it was before, or when it is. */
-export const noteLoss = (history: Recorder, { hold: { signal }, lock, owner }: Held): void => {
+export const noteLoss = (history: Recorder, { hold: { signal }, lock, owner }: Held<Believed>): void => {
   const note = (): void => {
     const { reason } = signal.reason as { reason: string }
     history.add('lost', { lock, owner, reason })

@@ -10,6 +10,7 @@ import { forceUnlock } from './lock-kinds.js'
 import { restoreCounters } from './register.js'
 
 const LATEST_COPY_MS = 5_000
+const LONGEST_AIM_MS = 500
 const isScript = (bytes: Buffer): boolean => bytes.includes('evalsha')
 
 /** What faults are done to. */
@@ -144,14 +145,21 @@ const FAULTS = {
     process.call('block', random.between(0.1, 3) * leaseMs),
   ),
   'process-killed': onProcess((worker, { replace }) => replace(worker)),
+  // At the one moment at which something is sure to be under way: a command was sent, and nobody will ever answer.
+  'killed-at-a-command': onProcess(async (worker, { random, replace }) => {
+    const { proxy } = worker
+    const harm = random.chance(0.5) ? proxy?.loseReply(isScript) : proxy?.loseRequest(isScript)
+    await Promise.race([harm?.happened.catch(() => undefined), sleep(LONGEST_AIM_MS)])
+    await replace(worker)
+  }),
 } satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof FAULTS
 
-/** Those of the torture. Keys that vanish are a scenario of their own: with them too, late copies would find no latch. */
-export const FAULT_NAMES: FaultName[] = (Object.keys(FAULTS) as FaultName[]).filter(
-  (name) => name !== 'key-vanishes',
-)
+export const EVERY_FAULT = Object.keys(FAULTS) as FaultName[]
+
+/** All but the one that takes tombstones away, too: late copies would find none. */
+export const FAULT_NAMES: FaultName[] = EVERY_FAULT.filter((name) => name !== 'key-vanishes')
 
 /**
  * A loss of data takes the tombstones along. A copy that is still on its way may then take a lock for an owner that has

@@ -3,10 +3,10 @@ import type { RedisServer } from '@holdfast/faults/harness'
 
 const POLL_MS = 100
 const LINE_MS = 500
-// Both end by themselves; the counters of fenced locks stay on purpose.
-const EXPECTED = /^(holdfast:latch|redisson_lock_token):/
-// They end with the lease of readers that were killed, or a moment after the last release.
-const SOON_GONE = /:rwlock_timeout:\d+$|^holdfast:line:/
+// Latches, results and what an election keeps end by themselves; the counters of fenced locks stay on purpose.
+const EXPECTED = /^(holdfast:(latch|terms|election|share|result)|redisson_lock_token):/
+// They end with the lease of readers that were killed, a moment after the last release, or when nobody adopts them.
+const SOON_GONE = /:rwlock_timeout:\d+$|^holdfast:line:|^journey:/
 
 /** When a plain lock was last left free: it ends by itself, or with the next release. */
 const isMark = async (redis: RedisServer, key: string): Promise<boolean> =>

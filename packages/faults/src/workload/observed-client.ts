@@ -42,6 +42,8 @@ export class ObservedClient {
 
   /** Closes the client and its connection, and notes which timers are left. */
   async close(others: readonly { close(): Promise<void> }[] = []): Promise<void> {
+    // ioredis tells no end of a connection that it was about to open again.
+    await this.redis.ping()
     await this.locks.close()
     const ended = once(this.redis, 'end')
     this.redis.disconnect()
@@ -53,20 +55,4 @@ export class ObservedClient {
     this.history.add('end', { keys: [], channels: [], timers })
     this.history.close()
   }
-}
-
-/** Runs `operation` so many times, by several callers that each begin the next one when they are through. */
-export const shared = async (
-  times: number,
-  callers: number,
-  operation: (caller: number) => Promise<void>,
-): Promise<void> => {
-  let left = times
-  const caller = async (_: unknown, i: number): Promise<void> => {
-    while (left > 0) {
-      left -= 1
-      await operation(i)
-    }
-  }
-  await Promise.all(Array.from({ length: callers }, caller))
 }

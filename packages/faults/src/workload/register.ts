@@ -6,7 +6,7 @@ import { tokensOf } from './lock-kinds.js'
 
 const valueKey = (lock: string): string => `value:${lock}`
 
-/** What the fenced locks guard: values in a Redis of their own, which no fault reaches. */
+/** What processes have besides their locks, in a Redis that no fault reaches: above all the values that fenced locks guard. */
 export class Register {
   readonly #redis: Redis
 
@@ -18,6 +18,22 @@ export class Register {
     const scripts = new CountedScripts(this.#redis, `order:${lock}`)
     const { accepted } = await fencedSet(scripts, { key: valueKey(lock), token, value })
     return { accepted, order: scripts.order }
+  }
+
+  /** Puts something at the end of a queue that all processes share. */
+  async push(queue: string, job: object): Promise<void> {
+    await this.#redis.rpush(queue, JSON.stringify(job))
+  }
+
+  /** The first of the queue; null: it is empty. */
+  async pop(queue: string): Promise<object | null> {
+    const job = await this.#redis.lpop(queue)
+    return job === null ? null : (JSON.parse(job) as object)
+  }
+
+  /** @returns how often all processes have counted it, with `more` */
+  count(what: string, more = 1): Promise<number> {
+    return this.#redis.incrby(what, more)
   }
 
   async close(): Promise<void> {

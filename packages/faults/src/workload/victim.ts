@@ -11,6 +11,8 @@ interface VictimOptions {
   readonly leaseMs: number
   /** How long every chunk travels, faults apart. */
   readonly delayMs?: number
+  /** How much longer it travels to and from each process, in turns. */
+  readonly distances?: readonly number[]
   /** Of the messages to a subscriber every so-many-th is lost, faults apart; 0: none. */
   readonly dropNth?: number
   /** What `begin` of a worker gets besides `leaseMs`, `locks`, `registerPort` and its `seed`. */
@@ -19,17 +21,21 @@ interface VictimOptions {
   readonly locks: () => readonly string[]
 }
 
+/** What a process gets of things that all processes take in turns. @param name as the fleet gives it */
+export const turnOf = <T>(name: string, turns: readonly T[]): T =>
+  turns[Number(name.split('-')[1]) % turns.length] as T
+
 /** What the faults of `faults.ts` are done to: the run's fleet, each process on a wire of its own. */
 export const victimOf = async (
   run: Pick<Run<OptionSpecs>, 'fleet' | 'history' | 'random' | 'seed' | 'after'>,
-  { redis, register, leaseMs, delayMs = 0, dropNth = 0, settings, locks }: VictimOptions,
+  { redis, register, leaseMs, delayMs = 0, distances = [0], dropNth = 0, settings, locks }: VictimOptions,
 ): Promise<Victim & { readonly launch: () => Promise<Worker> }> => {
   const { fleet, history, random, seed } = run
   const observer = await LockClient.connect(redis.url, { clientName: 'observer', bareCalls: 'allow' })
   run.after(() => observer.close({ graceMs: 0 }))
-  const heal = ({ proxy }: Worker): void => {
+  const heal = ({ name, proxy }: Worker): void => {
     proxy?.pass()
-    proxy?.delay(delayMs)
+    proxy?.delay(delayMs + turnOf(name, distances))
     if (dropNth > 0) proxy?.dropPushes(dropNth)
   }
   const launch = (): Promise<Worker> => {

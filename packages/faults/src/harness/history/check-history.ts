@@ -6,6 +6,7 @@ import { checkOverlap } from './check-overlap.js'
 import { checkOvertaking, type FifoOptions } from './check-overtaking.js'
 import { checkOwnership } from './check-ownership.js'
 import { checkRegister } from './check-register.js'
+import { checkAstray, checkFollowed, checkResults } from './check-told.js'
 import { checkTokenOrder } from './check-token-order.js'
 import type { HistoryEvent } from './events.js'
 import { type Excused, Findings, type Violation } from './findings.js'
@@ -82,6 +83,9 @@ export const checkHistory = (
     }
     checkOwnership(lock, surroundings, findings)
     checkLosses(lock, surroundings, findings)
+    checkResults(lock, surroundings, findings)
+    checkFollowed(lock, surroundings, findings)
+    checkAstray(lock, surroundings, findings)
   }
   checkEndState(history.ends, findings)
   return { violations: findings.violations, excused: findings.excused, figures: figuresOf(history) }

@@ -98,6 +98,25 @@ export interface Write extends OfOwner {
   readonly order?: number | undefined
 }
 
+/** What a call was given that shares the run of others: the result of that run, or the code of an error. */
+export interface Result extends OnLock {
+  readonly kind: 'result'
+  readonly value?: string | undefined
+  readonly code?: string | undefined
+}
+
+/** Who only follows was told that this owner has, or had, the lock. */
+export interface Followed extends OfOwner {
+  readonly kind: 'followed'
+  readonly token: Token
+}
+
+/** A hold that its owner had handed over at `sinceMs` was gone before the first who came for it. */
+export interface Astray extends OnLock {
+  readonly kind: 'astray'
+  readonly sinceMs: number
+}
+
 /**
  * A fault begins; it lasts until the `healed` of the same name and lock, and is momentary without one.
  * Two classes take locks away behind their owner's back: `data-loss` with all that Redis knows of them (a restart
@@ -144,6 +163,9 @@ export type HistoryEvent =
   | ReleaseBegin
   | Released
   | Write
+  | Result
+  | Followed
+  | Astray
   | FaultBegin
   | Healed
   | Killed

@@ -1,7 +1,7 @@
 import type { FaultBegin, HistoryEvent } from './events.js'
 
 /** The invariants of the design that a history can show to be broken. */
-export type Invariant = 'I1' | 'I2' | 'I4' | 'I5' | 'I8' | 'I9' | 'I10'
+export type Invariant = 'I1' | 'I2' | 'I4' | 'I5' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13'
 
 /** Which check found it. */
 export type CheckName =
@@ -14,6 +14,9 @@ export type CheckName =
   | 'end-state'
   | 'false-not-owner'
   | 'loss'
+  | 'one-result'
+  | 'followed'
+  | 'astray'
 
 /** A rule that a history breaks. `formatViolation` prints it. */
 export interface Violation {

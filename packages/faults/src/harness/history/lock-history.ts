@@ -2,12 +2,15 @@ import {
   type AcquireBegin,
   type Acquired,
   type AttemptEnd,
+  type Astray,
   type Failed,
+  type Followed,
   type Killed,
   type Lost,
   type Mode,
   modeOf,
   type Released,
+  type Result,
   type Write,
 } from './events.js'
 import { Hold, isTakenAway } from './hold.js'
@@ -48,6 +51,9 @@ export class LockHistory {
   /** Their owners had given them back, and had been told so. */
   readonly falseAlarms: Told[] = []
   readonly openings: Opening[] = []
+  readonly results: Result[] = []
+  readonly followed: Followed[] = []
+  readonly astray: Astray[] = []
   /** Processes that were told of a loss on this lock. */
   readonly losers = new Set<string>()
   readonly #byOwner = new Map<string, Hold[]>()

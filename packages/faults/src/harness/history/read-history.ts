@@ -57,6 +57,12 @@ class HistoryReader {
       }
       case 'write':
         return void this.#lock(event.lock).writes.push(event)
+      case 'result':
+        return void this.#lock(event.lock).results.push(event)
+      case 'followed':
+        return void this.#lock(event.lock).followed.push(event)
+      case 'astray':
+        return void this.#lock(event.lock).astray.push(event)
       case 'fault':
       case 'healed':
         return void this.faultEvents.push(event)

@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import type { Span } from '../../scenarios/semaphores/events.js'
+import type { Span } from '../../workload/permit-uses.js'
 import type { Finding } from '../finding.js'
 import type { FreeSpan } from '../work/free-locks.js'
 import { faultSpansIn } from './fault-spans.js'

@@ -1,12 +1,19 @@
 import type { LockClient } from '@holdfast/core'
-import { Attempt, trust, type AttemptCall, type Held, type TrustClock } from '../../workload/attempt.js'
+import {
+  Attempt,
+  trust,
+  type AttemptCall,
+  type Believed,
+  type Held,
+  type TrustClock,
+} from '../../workload/attempt.js'
 import type { SeenByProcess } from '../journal.js'
 import type { Process } from '../world/process.js'
 import type { Step } from './plan.js'
 
 /** Looks at Redis whenever somebody says that it trusts its lock. */
 export interface Witness {
-  believes(held: Held, untilMs: number): void
+  believes(held: Held<Believed>, untilMs: number): void
 }
 
 export interface Scene {
@@ -34,7 +41,7 @@ export class WitnessedAttempt extends Attempt {
     this.#clock = clock
   }
 
-  protected override taken(hold: Held['hold'], owner: string): Held {
+  protected override taken<H extends Believed>(hold: H, owner: string): Held<H> {
     const held = super.taken(hold, owner)
     this.#scene.witness.believes(held, this.#clock(hold).untilMs)
     return held

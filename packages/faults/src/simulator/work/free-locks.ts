@@ -1,4 +1,4 @@
-import type { Span } from '../../scenarios/semaphores/events.js'
+import type { Span } from '../../workload/permit-uses.js'
 import type { Keyspace } from '../engine.js'
 import type { World } from '../world/world.js'
 import { keysOf } from './keys-of.js'

@@ -1,4 +1,4 @@
-import type { Span } from '../../scenarios/semaphores/events.js'
+import type { Span } from '../../workload/permit-uses.js'
 
 /** From looks at a world: for how long each thing was there, whenever somebody looked. */
 export class SpansSeen<Thing> {

@@ -1,6 +1,6 @@
 import { LockClient } from '@holdfast/core'
 import { lockNamed } from '../../workload/lock-kinds.js'
-import type { PoolAtRest } from '../../scenarios/semaphores/checks.js'
+import type { PoolAtRest } from '../../workload/check-permits.js'
 import { countOf, PERMITS } from './plan.js'
 import type { Orphan } from '../checks/at-rest.js'
 import { Journal } from '../journal.js'

@@ -1,5 +1,5 @@
 import { LockError, type Permit } from '@holdfast/core'
-import { usesIn, type SemaphoreEvent, type Use } from '../../scenarios/semaphores/events.js'
+import { usesIn, type SemaphoreEvent, type Use } from '../../workload/permit-uses.js'
 import { Impatience, impatienceOf, type Scene } from './attempt.js'
 import type { Step } from './plan.js'
 

@@ -1,6 +1,6 @@
 import { LockError, type Permit } from '@holdfast/core'
-import { nowMs } from '../../run/shared-clock.js'
-import type { SemaphoreEvent, SemaphoreHistory } from './events.js'
+import { nowMs } from '../../../run/shared-clock.js'
+import type { SemaphoreEvent, SemaphoreHistory } from '../../../workload/permit-uses.js'
 
 export interface TakeCall {
   readonly name: string
@@ -30,9 +30,7 @@ export class Take {
   /** A permit that tells when it is lost. */
   watch(permit: Permit): void {
     this.taken(nowMs() + permit.trustedForMs)
-    permit.signal.addEventListener('abort', () => {
-      this.#add('lost', { reason: (permit.signal.reason as { reason: string }).reason })
-    })
+    permit.signal.addEventListener('abort', () => this.#add('lost'))
   }
 
   /** @returns whether it may still be used */
@@ -66,9 +64,9 @@ export class Take {
     if (!(error instanceof LockError) && !isTimeout) throw error
     // An error after they were taken is no outcome of the attempt to take them.
     if (this.#isTaken) return
-    const code = error instanceof LockError ? error.code : error.name
-    if (code === 'LOCK_TIMEOUT') this.refused()
-    else this.#add('failed', { code })
+    const isRefused = error instanceof LockError && error.code === 'LOCK_TIMEOUT'
+    if (isRefused) this.refused()
+    else this.#add('failed')
   }
 
   #add(kind: SemaphoreEvent['kind'], more: Readonly<Record<string, unknown>> = {}): void {

@@ -1,5 +1,4 @@
-import type { History } from '../../run/history-file.js'
-import { kindOf } from './names.js'
+import type { History } from '../run/history-file.js'
 
 /** What the history checker does not know: calls for permits, their use, and latches. */
 export type SemaphoreEvent = { readonly atMs: number; readonly process: string } & (
@@ -82,7 +81,7 @@ const note = (use: Use, event: SemaphoreEvent): void => {
 /** Until when its permits were in use. Without an end they are in use for ever when nobody gave them back. */
 export const usedUntilMs = (use: Use): number => {
   const { untilMs, lostMs = Infinity, giveMs = Infinity, killedMs = Infinity, name } = use
-  const overMs = kindOf(name) === 'permits' ? Math.min(lostMs, killedMs) : Infinity
+  const overMs = name.startsWith('permits') ? Math.min(lostMs, killedMs) : Infinity
   return Math.min(untilMs, giveMs, overMs)
 }
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockError, type CountDownLatch, type LockClient } from '@holdfast/core'
-import type { Fleet } from '../../run/fleet.js'
-import type { SeededRandom } from '../../run/random.js'
-import { isCalm, type SemaphoreEvent, type Span, type SemaphoreHistory } from './events.js'
+import type { Fleet } from '../../../run/fleet.js'
+import type { SeededRandom } from '../../../run/random.js'
+import type { LatchAtRest } from '../../../workload/check-permits.js'
+import type { SemaphoreEvent, SemaphoreHistory } from '../../../workload/permit-uses.js'
 
 const COUNTS = 3
 const WAITERS = 3
@@ -12,12 +13,8 @@ const WAIT_MS = 2_000
 const PAUSE_MS = 50
 // So long that what is sent again is there before the last of them.
 const LONGEST_STEP_MS = 500
-const GRACE_MS = 1_000
 
-interface Latch {
-  readonly latch: string
-  readonly counts: number
-}
+type Latch = Omit<LatchAtRest, 'left'>
 
 /** False: Redis is out of memory at the moment. */
 const isMade = async (observer: LockClient, { latch, counts }: Latch): Promise<boolean> => {
@@ -77,10 +74,6 @@ export class LatchRounds {
   }
 }
 
-interface LatchAtRest extends Latch {
-  readonly left: number
-}
-
 /** The part of one process: some of its callers count the latch down and some wait for it. */
 export const useLatch = async (
   latch: CountDownLatch,
@@ -114,40 +107,4 @@ export const useLatch = async (
       (await latch.await({ waitMs: WAIT_MS })) ? 'passed' : 'closed',
     )
   await Promise.all([...Array.from({ length: COUNTS }, countDown), ...Array.from({ length: WAITERS }, wait)])
-}
-
-/** A latch opens when it was counted down as often as it was set to, not before, and for all that wait. */
-export const checkLatches = (
-  events: readonly SemaphoreEvent[],
-  latches: readonly LatchAtRest[],
-  faults: readonly Span[],
-): { rounds: number; passed: number; closed: number; violations: string[] } => {
-  const total = { rounds: latches.length, passed: 0, closed: 0, violations: [] as string[] }
-  for (const { latch, counts, left } of latches) {
-    const ofLatch = events.filter((event) => 'latch' in event && event.latch === latch)
-    const times = (kind: SemaphoreEvent['kind']): number[] =>
-      ofLatch.filter((event) => event.kind === kind).map(({ atMs }) => atMs)
-    const [begun, counted, passed, closed] = [
-      times('count'),
-      times('counted'),
-      times('passed'),
-      times('closed'),
-    ]
-    const earliestMs = begun[counts - 1] ?? Infinity
-    const latestMs = counted[counts - 1] ?? Infinity
-    total.passed += passed.length
-    total.closed += closed.length
-    const isLeft = left >= Math.max(0, counts - begun.length) && left <= Math.max(0, counts - counted.length)
-    const range = `${counts - begun.length} to ${counts - counted.length}`
-    total.violations.push(
-      ...passed
-        .filter((atMs) => atMs < earliestMs)
-        .map(() => `I1 ${latch} let a waiter pass after ${begun.length} of ${counts} counts`),
-      ...[...passed, ...closed]
-        .filter((toMs) => toMs > latestMs + GRACE_MS && isCalm(faults, { fromMs: latestMs, toMs }))
-        .map((atMs) => `I4 ${latch} kept a waiter ${Math.round(atMs - latestMs)} ms after it opened`),
-      ...(isLeft ? [] : [`I2 ${latch} counts ${left} at rest, it should be ${range}`]),
-    )
-  }
-  return total
 }

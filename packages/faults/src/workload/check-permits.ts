@@ -1,10 +1,12 @@
-import { isCalm, usedUntilMs, type Span, type Use } from './events.js'
+import { isCalm, usedUntilMs, type SemaphoreEvent, type Span, type Use } from './permit-uses.js'
 
 const GRACE_MS = 2_000
 const HAND_OVER_MS = 1_000
 const CALM_MS = 500
 // Without a fault on the wires an undoing that its caller does not wait for has come through by then.
 const UNDOING_MS = 1_000
+// From the last count to the answer to whoever waits.
+const OPENING_MS = 1_000
 
 /** Never more in use than there are permits, on the clock that all processes of a machine share. */
 export const checkUse = (uses: readonly Use[], permits: number): { most: number; violations: string[] } => {
@@ -128,3 +130,46 @@ const isInDoubt = (
 }
 
 const sum = (uses: readonly Use[]): number => uses.reduce((total, { permits }) => total + permits, 0)
+
+/** One latch, how often it was to be counted down, and what it counts in the end. */
+export interface LatchAtRest {
+  readonly latch: string
+  readonly counts: number
+  readonly left: number
+}
+
+/** A latch opens when it was counted down as often as it was set to, not before, and for all that wait. */
+export const checkLatches = (
+  events: readonly SemaphoreEvent[],
+  latches: readonly LatchAtRest[],
+  faults: readonly Span[],
+): { rounds: number; passed: number; closed: number; violations: string[] } => {
+  const total = { rounds: latches.length, passed: 0, closed: 0, violations: [] as string[] }
+  for (const { latch, counts, left } of latches) {
+    const ofLatch = events.filter((event) => 'latch' in event && event.latch === latch)
+    const times = (kind: SemaphoreEvent['kind']): number[] =>
+      ofLatch.filter((event) => event.kind === kind).map(({ atMs }) => atMs)
+    const [begun, counted, passed, closed] = [
+      times('count'),
+      times('counted'),
+      times('passed'),
+      times('closed'),
+    ]
+    const earliestMs = begun[counts - 1] ?? Infinity
+    const latestMs = counted[counts - 1] ?? Infinity
+    total.passed += passed.length
+    total.closed += closed.length
+    const isLeft = left >= Math.max(0, counts - begun.length) && left <= Math.max(0, counts - counted.length)
+    const range = `${counts - begun.length} to ${counts - counted.length}`
+    total.violations.push(
+      ...passed
+        .filter((atMs) => atMs < earliestMs)
+        .map(() => `I1 ${latch} let a waiter pass after ${begun.length} of ${counts} counts`),
+      ...[...passed, ...closed]
+        .filter((toMs) => toMs > latestMs + OPENING_MS && isCalm(faults, { fromMs: latestMs, toMs }))
+        .map((atMs) => `I4 ${latch} kept a waiter ${Math.round(atMs - latestMs)} ms after it opened`),
+      ...(isLeft ? [] : [`I2 ${latch} counts ${left} at rest, it should be ${range}`]),
+    )
+  }
+  return total
+}

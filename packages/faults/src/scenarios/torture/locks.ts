@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Hold, LockClient } from '@holdfast/core'
+import { LockLostError, type Hold } from '@holdfast/core'
 import type { Mode } from '@holdfast/faults/harness'
 import { Attempt, noteLoss, release, trust, type Held } from '../../workload/attempt.js'
 import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
-import { work, type WorkParts } from './work.js'
+import { workMs, type CallerParts } from './workload.js'
 
 const LONGEST_WAIT_MS = 2_500
 /** Of the callers of a read-write lock. */
 const READERS = 0.7
-
-export interface CallerParts extends WorkParts {
-  readonly locks: LockClient
-  readonly names: readonly string[]
-  readonly leaseMs: number
-  readonly name: string
-}
+/** How often an owner whose register is guarded writes without a look at its lock. */
+const CARELESS = 0.3
+const CARELESS_MS = 25
 
 /** A lock that a caller aims at, and whether it wants to read or to write. */
 interface Target {
@@ -23,29 +19,20 @@ interface Target {
   readonly mode?: Mode
 }
 
-/** One caller that wants locks, again and again, in every way there is, and writes down what it was told. */
-export class Caller {
-  acquisitions = 0
+/** One caller that wants locks, in every way there is, and writes down what it was told. */
+export class LockCaller {
   readonly #parts: CallerParts
   #attempts = 0
-  #over = false
 
   constructor(parts: CallerParts) {
     this.#parts = parts
   }
 
-  stop(): void {
-    this.#over = true
-  }
-
-  async run(): Promise<void> {
+  async step(): Promise<void> {
     const { random } = this.#parts
-    while (!this.#over) {
-      const target = this.#aim()
-      const way = random.pick(this.#waysOf(target))
-      await way(target)
-      await sleep(random.between(0, 30))
-    }
+    const target = this.#aim()
+    await random.pick(this.#waysOf(target))(target)
+    await sleep(random.between(0, 30))
   }
 
   #aim(): Target {
@@ -71,7 +58,7 @@ export class Caller {
         async (hold) => {
           held = attempt.acquired(hold)
           try {
-            await work(this.#parts, held)
+            await this.#work(held)
           } finally {
             history.add('release-begin', { lock: held.lock, owner: held.owner })
           }
@@ -119,7 +106,7 @@ export class Caller {
         try {
           inner = await lock.acquire({ leaseMs: 500 })
           await expectCount(lock, held.hold, 2)
-          await work(this.#parts, held)
+          await this.#work(held)
           await inner.release()
           await expectCount(lock, held.hold, 1)
         } finally {
@@ -159,7 +146,7 @@ export class Caller {
     const reading = isWriter ? attempt.acquiredBesides(hold, writing) : attempt.acquired(hold)
     try {
       try {
-        await work(this.#parts, writing)
+        await this.#work(writing)
       } finally {
         // From here on it trusts for as long as the read lock says.
         if (isWriter) {
@@ -168,7 +155,7 @@ export class Caller {
         }
         await release(history, writing)
       }
-      await work(this.#parts, reading)
+      await this.#work(reading)
     } finally {
       await release(history, reading)
     }
@@ -190,18 +177,53 @@ export class Caller {
       await go(attempt)
     } catch (error) {
       attempt.endedBy(error)
-    } finally {
-      if (attempt.isHeld) this.acquisitions += 1
     }
     return attempt
   }
 
   async #workAndRelease(held: Held): Promise<void> {
     try {
-      await work(this.#parts, held)
+      await this.#work(held)
     } finally {
       await release(this.#parts.history, held)
     }
+  }
+
+  /**
+   * The work of an owner: it writes, or reads, while it may trust its lock. Where tokens guard the register it writes also
+   * without having looked, as code does that goes on after a pause before Holdfast can tell it anything.
+   */
+  async #work(held: Held): Promise<void> {
+    const { random } = this.#parts
+    const { hold, leaseMs } = held
+    for (let part = random.whole(5); part > 0; part -= 1) {
+      if (hold.token !== undefined && random.chance(CARELESS)) {
+        // A lease that is not renewed may be over by then, and another owner may have written.
+        await sleep(random.between(0, leaseMs === undefined ? CARELESS_MS : 2 * leaseMs))
+      } else {
+        await sleep(workMs(random))
+        if (random.chance(0.1)) await hold.verify()
+        if (random.chance(0.1)) await hold.extend(600)
+        if (!this.#trusts(held)) return
+      }
+      if (held.mode !== 'shared') await this.#write(held)
+    }
+  }
+
+  #trusts(held: Held): boolean {
+    try {
+      held.hold.ensure()
+    } catch (error) {
+      if (error instanceof LockLostError) return false
+      throw error
+    }
+    return trust(this.#parts.history, held) !== undefined
+  }
+
+  async #write({ hold: { token }, lock, owner }: Held): Promise<void> {
+    const { history, register } = this.#parts
+    const decision = token === undefined ? { accepted: true } : await register.write(lock, token, owner)
+    history.add('write', { lock, owner, token, ...decision })
   }
 }
 

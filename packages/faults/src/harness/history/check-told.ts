@@ -1,0 +1,65 @@
+import type { FaultLog, FaultSpan } from './fault-log.js'
+import type { Findings } from './findings.js'
+import type { LockHistory } from './lock-history.js'
+import { tokenValue } from './token.js'
+
+interface Surroundings {
+  readonly faults: FaultLog
+  readonly grantLagMs: number
+}
+
+/** The loss of data, or of this lock alone, that explains what happened between two moments. */
+const excuseOf = (
+  lock: string,
+  { faults, grantLagMs }: Surroundings,
+  { fromMs, toMs, alone = false }: { fromMs: number; toMs: number; alone?: boolean },
+): FaultSpan['fault'] | undefined => {
+  const loss = alone ? faults.lockLossBegunBy(lock, toMs) : faults.dataLossBegunBy(lock, toMs)
+  return loss !== undefined && loss.over.atMs >= fromMs - grantLagMs ? loss.fault : undefined
+}
+
+/** I13: all who share a run have one result. Errors are none. */
+export const checkResults = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
+  const [first, ...others] = lock.results.filter(({ value }) => value !== undefined)
+  const other = others.find(({ value }) => value !== first?.value)
+  if (first === undefined || other === undefined) return
+  const message = `its callers have several results, ${first.value} and ${other.value}`
+  findings.add(
+    { check: 'one-result', invariant: 'I13', lock: lock.name, message, events: [first, other] },
+    excuseOf(lock.name, surroundings, { fromMs: first.atMs, toMs: other.atMs }),
+  )
+}
+
+/** I11, I9: who follows is told of every owner that believed in its hold, in the order of their tokens. */
+export const checkFollowed = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
+  if (lock.followed.length === 0) return
+  const told = new Set(lock.followed.map(({ owner }) => owner))
+  for (const { owner, acquired, endMs, believed } of lock.holds) {
+    if (told.has(owner) || !believed) continue
+    const message = `who follows was never told of ${owner}`
+    findings.add(
+      { check: 'followed', invariant: 'I11', lock: lock.name, message, events: [acquired] },
+      excuseOf(lock.name, surroundings, { fromMs: acquired.atMs, toMs: endMs + surroundings.grantLagMs }),
+    )
+  }
+  lock.followed.forEach((event, i) => {
+    const before = lock.followed[i - 1]
+    if (!before || tokenValue(event.token, event) > tokenValue(before.token, before)) return
+    const message = `who follows was told of token ${event.token} after ${before.token}`
+    findings.add(
+      { check: 'followed', invariant: 'I9', lock: lock.name, message, events: [before, event] },
+      excuseOf(lock.name, surroundings, { fromMs: before.atMs, toMs: event.atMs }),
+    )
+  })
+}
+
+/** I1: what was handed over waits for the first who comes for it, unless somebody took it away by force. */
+export const checkAstray = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
+  for (const event of lock.astray) {
+    const message = 'it was handed over, and gone before anybody adopted it'
+    findings.add(
+      { check: 'astray', invariant: 'I1', lock: lock.name, message, events: [event] },
+      excuseOf(lock.name, surroundings, { fromMs: event.sinceMs, toMs: event.atMs, alone: true }),
+    )
+  }
+}
