@@ -97,15 +97,7 @@ const FLEETS = [
     'queue-of-processes',
     'street',
   ],
-  ...[
-    'semaphores-of-processes',
-    'telemetry-of-processes',
-    'processes',
-    'fair-line',
-    'red-lock-faults',
-    'red-lock-hung',
-    'fencing-tokens',
-  ],
+  ...['torture-of-processes', 'telemetry-of-processes', 'processes', 'red-lock-faults', 'red-lock-hung'],
 ]
 // Whole programs with their children, topologies, and long files that ask no client in particular: a step of their own.
 const LONG = [
@@ -227,13 +219,13 @@ const ON_ENGINE = [
 //   travel, trust, unavailable
 // - counts or watches what a server is sent, or a method of the client:
 //   abandoned-waits, batch, compound-close, conditions-script-flush, diagnostics, election-changes,
-//   explained-waiting, fair-lock-forced, fenced-refusals, forged-grants, forged-messages, hold-notes,
+//   explained-waiting, fair-line, fair-lock-forced, fenced-refusals, forged-grants, forged-messages, hold-notes,
 //   inspect-all, lock-grants, multi-lock, observe, renewals-in-a-row, renewals-spread, replicas,
 //   spin-lock, waiting, wake-ups
 // - processes of its own:
-//   conditions-exit, conformance-renewal, demo, example-recursion, examples, fair-line,
-//   fair-lock-processes, fencing-tokens, http-processes, leaks, of-processes, process-end, processes,
-//   readme, red-lock, schedule-processes, self-waits, semaphores-, share-processes
+//   conditions-exit, conformance-renewal, demo, example-recursion, examples,
+//   fair-lock-processes, http-processes, leaks, of-processes, process-end, processes,
+//   readme, red-lock, schedule-processes, self-waits, share-processes
 // - other clients, other programs, Sentinel, clusters or what ioredis does:
 //   bad-input, client-settings, cluster, cluster-attempts, cluster-moves, connecting, connection-contract, fencing-sql,
 //   foreign-topologies, http-errors, inspect-cluster, ioredis-script-commands, ioredis-socket-timeout,
@@ -248,8 +240,7 @@ const ON_ENGINE = [
 //   conditions-names, foreign-lines
 // - passes, and asks more of the client than of Redis, or takes long:
 //   conformance-many, context-ends, context-signal, decorators, decorators-lazy, decorators-names,
-//   defaults-of-a-client, election, fair-lock-java, forgotten-await, http, instances,
-//   readers-and-writers
+//   defaults-of-a-client, election, fair-lock-java, forgotten-await, http, instances
 
 // `npm run test:clients`: every test with every client.
 const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined

@@ -19,10 +19,10 @@ import { BUGS_IN_WHAT_IS_TOLD } from './bugs/in-what-is-told.mjs'
 
 /**
  * Mistakes that lock libraries have been built with. Each is a change of one place of the source, and who has to
- * notice it: the scenario `torture` with these arguments, `semaphores` with these, a script, or a test file of Jest (`only`:
+ * notice it: the torture of plain locks with these arguments, that of permits with these, a script, or a test file of Jest (`only`:
  * those of its tests).
  *
- * @type {Record<string, { file: string, find: string, replace: string, torture?: string, semaphores?: string,
+ * @type {Record<string, { file: string, find: string, replace: string, torture?: string, permits?: string,
  *   script?: string, test?: string, only?: string }>}
  */
 export const PLANTED_BUGS = {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TORTURE = ['scripts/faults.mjs', 'torture', '--seed', '1', '--minutes', '0.1', '--kinds', 'lock']
-const SEMAPHORES = ['scripts/faults.mjs', 'semaphores', '--seed', '1', '--seconds', '5']
+const PERMITS = ['scripts/faults.mjs', 'torture', '--seed', '1', '--minutes', '0.08']
 const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 const JEST = [
   '--experimental-vm-modules',
@@ -26,13 +26,13 @@ const PROJECTS = [
 ]
 
 /**
- * @typedef {{ torture?: string, semaphores?: string, script?: string, test?: string, only?: string }} Finder
+ * @typedef {{ torture?: string, permits?: string, script?: string, test?: string, only?: string }} Finder
  * @typedef {{ found: boolean, evidence: string }} Finding
  */
 
 /** @param {Finder} finder */
-export const nameOf = ({ torture, semaphores, script, test, only }) =>
-  torture ?? semaphores ?? script ?? (only ? `${test} (${only})` : test)
+export const nameOf = ({ torture, permits, script, test, only }) =>
+  torture ?? permits ?? script ?? (only ? `${test} (${only})` : test)
 
 /**
  * Lets a finder look at Holdfast, with a bug in it or without. Where it can tell neither, because it did not come to
@@ -47,9 +47,9 @@ export const look = (finder, how) => {
   return lookByScript(commandOf(finder), how)
 }
 
-const commandOf = ({ torture, semaphores, script }) => {
+const commandOf = ({ torture, permits, script }) => {
   if (torture) return [...TORTURE, ...torture.split(' ')]
-  return semaphores ? [...SEMAPHORES, ...semaphores.split(' ')] : script.split(' ')
+  return permits ? [...PERMITS, ...permits.split(' ')] : script.split(' ')
 }
 
 const lookByScript = async (command, { bug, signal }) => {

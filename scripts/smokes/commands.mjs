@@ -64,13 +64,9 @@ export const COMMANDS = {
  */
 export const SCENARIOS_RUN_ELSEWHERE = {
   torture: { step: 'scripts/faults.mjs torture --minutes 1' },
-  'readers-and-writers': { test: 'packages/core/test/redis/readers-and-writers.test.ts' },
-  'fair-line': { test: 'packages/core/test/redis/fair-line.test.ts' },
   queue: { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
   telemetry: { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   topologies: { step: 'scripts/faults.mjs topologies --smoke' },
-  tokens: { test: 'packages/core/test/redis/fencing-tokens.test.ts' },
-  semaphores: { test: 'packages/core/test/redis/semaphores-of-processes.test.ts' },
 }
 
 /** Commands of the pages that are a script, without a name in package.json. */

@@ -9,26 +9,26 @@ export const BUGS_IN_PERMITS = {
     file: 'core/src/scripts/semaphore/release.lua',
     find: ONCE,
     replace: '',
-    semaphores: `${POOL} lose-reply,late-copy`,
+    permits: `${POOL} lose-reply,late-copy`,
   },
   'permits of a caller that left stay taken': {
     file: 'core/src/scripts/counter/cancel.lua',
     find: '* tonumber(ARGV[4])',
     replace: '* 0',
-    semaphores: `${POOL} delay`,
+    permits: `${POOL} delay`,
   },
   'a release of permits tells nobody': {
     file: 'core/src/scripts/semaphore/release.lua',
     find: "publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))",
     replace: "redis.call('incrby', KEYS[1], ARGV[4])",
-    semaphores: `${POOL} none --resync 10000 --permits 2`,
+    permits: `${POOL} none --resync 10000 --permits 2`,
   },
   'a permit is trusted for two leases': {
     file: 'core/src/synchronizers/permit.ts',
     find: 'this.trust(sentAt, this.ttlMs, renew)',
     replace: 'this.trust(sentAt, 2 * this.ttlMs, renew)',
-    semaphores:
-      '--kinds permits --processes 3 --callers 16 --permits 2 --faults event-loop-blocked,process-stands-still',
+    permits:
+      '--kinds permits --processes 3 --flows 16 --permits 2 --faults event-loop-blocked,process-stands-still',
   },
   'an earlier end of a permit counts when it is answered': {
     file: 'core/src/synchronizers/permit.ts',
@@ -41,13 +41,13 @@ export const BUGS_IN_PERMITS = {
     file: 'core/src/scripts/latch/count-down.lua',
     find: ONCE,
     replace: '',
-    semaphores: `${LATCH} lose-reply,late-copy`,
+    permits: `${LATCH} lose-reply,late-copy`,
   },
   'a latch that opens tells nobody': {
     file: 'core/src/scripts/latch/count-down.lua',
     find: "publish(ARGV[5], ARGV[4], '0')",
     replace: '',
-    semaphores: `${LATCH} none --resync 10000`,
+    permits: `${LATCH} none --resync 10000`,
   },
   'a permit whose caller left before its answer was read stays taken': {
     file: 'core/src/synchronizers/operations.ts',

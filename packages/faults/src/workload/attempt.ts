@@ -107,8 +107,7 @@ export class Attempt {
     } else if (error instanceof LockError) {
       if (error.code === 'LOCK_TIMEOUT') this.refused()
       else this.#history.add('failed', { ...this.#where, code: error.code })
-    } else if (error instanceof Error && error.name === 'TimeoutError')
-      this.aborted()
+    } else if (error instanceof Error && error.name === 'TimeoutError') this.aborted()
     else throw error
   }
 }

@@ -74,7 +74,9 @@ export const sharesIn = (
     lines: said.length > 0 ? [`shares, with the longest wait: ${said.join('; ')}`] : [],
     violations:
       isTold && isFair
-        ? starved.map(([turn, served]) => `I15 processes ${turn} of three had ${served.length} of ${wanted.length}`)
+        ? starved.map(
+            ([turn, served]) => `I15 processes ${turn} of three had ${served.length} of ${wanted.length}`,
+          )
         : [],
   }
 }
@@ -85,7 +87,10 @@ const WHOLE_MINUTES = 5
 const OF_PERMITS = 'operations'
 
 /** Which keys vanished, and how long after its lock had gone a holder was told of it. */
-export const goneIn = (events: readonly HistoryEvent[], { faults, lease, minutes, kinds }: TortureValues): Found => {
+export const goneIn = (
+  events: readonly HistoryEvent[],
+  { faults, lease, minutes, kinds }: TortureValues,
+): Found => {
   if (!faults.includes('key-vanishes')) return { lines: [], violations: [] }
   const vanished = events.flatMap((event) => (event as { readonly part?: string }).part ?? [])
   const goneAt = new Map<string, number>()
@@ -112,7 +117,9 @@ export const goneIn = (events: readonly HistoryEvent[], { faults, lease, minutes
       `holders were told of a lock that was gone ${delays.length} times, after at most ${longestMs} ms of a lease of ${lease} ms`,
     ],
     violations: [
-      ...(isTold && longestMs > lease ? ['I1 a holder was told later than a lease after its lock had gone'] : []),
+      ...(isTold && longestMs > lease
+        ? ['I1 a holder was told later than a lease after its lock had gone']
+        : []),
       ...(vanished.length > 0 ? [] : ['No key vanished: this run proves nothing.']),
       ...(meetsAll
         ? missing.map(({ part }) => `No ${part} vanished: this run proves nothing about it.`)

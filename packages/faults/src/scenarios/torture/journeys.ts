@@ -46,7 +46,11 @@ export class Porter {
     const lock = `journey:${lane}`
     const waitMs = random.between(0, LONGEST_WAIT_MS)
     const face =
-      lane % 3 === 0 ? locks.getLock(lock) : lane % 3 === 1 ? locks.getFairLock(lock) : locks.getFencedLock(lock)
+      lane % 3 === 0
+        ? locks.getLock(lock)
+        : lane % 3 === 1
+          ? locks.getFairLock(lock)
+          : locks.getFencedLock(lock)
     return this.#attempt(lock, waitMs, () => face.acquire({ waitMs }))
   }
 
@@ -93,7 +97,7 @@ export class Porter {
     const { random, register, locks } = this.#parts
     const handedMs = nowMs()
     try {
-      const token = await handOver(hold as Hold, { keepMs: KEEP_MS })
+      const token = await handOver(hold, { keepMs: KEEP_MS })
       const isCalledBack = random.chance(0.05)
       if (isCalledBack) await register.count(triesOf({ token }))
       if (!random.chance(0.05))

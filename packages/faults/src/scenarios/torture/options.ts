@@ -1,13 +1,4 @@
-import {
-  count,
-  flag,
-  minutes,
-  ms,
-  oneOf,
-  someNumbers,
-  someOf,
-  type OptionValues,
-} from '../../run/options.js'
+import { count, flag, minutes, ms, oneOf, someNumbers, someOf, type OptionValues } from '../../run/options.js'
 import { EVERY_FAULT, FAULT_NAMES } from '../../workload/faults.js'
 import { KINDS } from './workload.js'
 

@@ -89,7 +89,12 @@ export const torturePermits = async (run: Run<TortureOptions>): Promise<Verdict>
 /** Faults for as long as the run is to take, with new semaphores every few seconds. */
 const playRounds = async (
   { options, random, fleet, interrupted, progress }: Run<TortureOptions>,
-  { victim, names, kinds, faults }: {
+  {
+    victim,
+    names,
+    kinds,
+    faults,
+  }: {
     victim: Victim
     names: { current: string[]; all: string[] }
     kinds: readonly string[]

@@ -106,7 +106,8 @@ export class Holder {
   async hold({ names, permits, leaseMs }: Holding): Promise<void> {
     for (const name of names) {
       if (isEnding(name)) {
-        for (let i = 0; i < permits; i += 1) await this.#ending(name, i, i === 0 ? { renew: true } : { leaseMs })
+        for (let i = 0; i < permits; i += 1)
+          await this.#ending(name, i, i === 0 ? { renew: true } : { leaseMs })
       } else await this.#endless(name, permits)
     }
   }
