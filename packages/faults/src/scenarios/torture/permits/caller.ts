@@ -69,7 +69,10 @@ export class PermitCaller {
   readonly #once: Way = (name) => {
     const semaphore = this.#parts.locks.getSemaphore(name)
     return this.#take(name, this.#few(), 0, async (take, { permits, use }) => {
-      if (!(await semaphore.tryAcquire(permits))) { take.refused(); return; }
+      if (!(await semaphore.tryAcquire(permits))) {
+        take.refused()
+        return
+      }
       take.taken()
       await this.#work(name, use, permits)
       await take.giveBack(() => semaphore.releaseIfExists(permits))
