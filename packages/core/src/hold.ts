@@ -139,7 +139,7 @@ export class Loss {
   }
 }
 
-/** The field names of a hold in Redis. A local hand-over renames the field, so a hold may have had several. */
+/** The field names of a hold in Redis. Passing a hold on renames the field, so a hold may have had several. */
 export interface FieldNames {
   /** Whether the owner named by Redis is this one, now or before a recent rename. */
   isNamed(owner: string): boolean

@@ -114,8 +114,8 @@ export interface LockClientOptions {
    */
   describeHolds?: boolean | (() => string | undefined) | undefined
   /**
-   * Whether a plain lock is handed over between callers of this client without asking Redis: at most 100 times, and
-   * for at most 5 ms, before other clients get their chance. A fair lock is handed over to waiters of this client
+   * Whether a plain lock is passed on between callers of this client without asking Redis: at most 100 times, and
+   * for at most 5 ms, before other clients get their chance. A fair lock is passed on to waiters of this client
    * directly behind each other in its queue (needs `pushedGrants`). Default true. Always off with `replicas`.
    */
   localPassing?: boolean | undefined

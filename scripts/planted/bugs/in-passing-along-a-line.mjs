@@ -70,9 +70,9 @@ export const BUGS_IN_PASSING_ALONG_A_LINE = {
     only: 'for as long as it is trusted',
   },
   'a lease that was asked for and not answered is asked for no more': {
-    file: 'core/src/entry/handover.ts',
-    find: 'if (this.mayLastForALife) {',
-    replace: 'if (this.mayLastForALife && !(this.mayLastForALife = false)) {',
+    file: 'core/src/entry/local-pass.ts',
+    find: 'if (this.leaseIsOnlyAGrant) {',
+    replace: 'if (this.leaseIsOnlyAGrant && !(this.leaseIsOnlyAGrant = false)) {',
     test: PASSING,
     only: 'though the question for its lease is lost',
   },

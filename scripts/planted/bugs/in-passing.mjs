@@ -1,5 +1,5 @@
 // Mistakes in passing a lock on inside the process.
-const POSSESSION = 'core/src/entry/handover.ts'
+const POSSESSION = 'core/src/entry/local-pass.ts'
 const PASSING = 'packages/core/test/redis/local-passing.test.ts'
 // Until each of twelve locks has been passed on some times.
 const REPLAY = 'scripts/faults.mjs replay --operations 3000 --seed 1 --client ioredis6 --auto-pipelining off'
@@ -16,8 +16,8 @@ export const BUGS_IN_PASSING = {
   },
   'a lock is passed on for ever': {
     file: POSSESSION,
-    find: 'this.handovers < MOST_PASSES &&',
-    replace: 'this.handovers >= 0 &&',
+    find: 'this.passes < MOST_PASSES &&',
+    replace: 'this.passes >= 0 &&',
     test: PASSING,
     only: 'come after 100 passes',
   },
@@ -30,7 +30,7 @@ export const BUGS_IN_PASSING = {
   },
   'a lock without a token is passed to whoever wants one': {
     file: 'core/src/acquire/contention.ts',
-    find: 'protocol.handover !== null &&',
+    find: 'protocol.passing !== null &&',
     replace: '',
     test: PASSING,
     only: 'when the next one wants a token',

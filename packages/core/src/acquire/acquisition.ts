@@ -16,7 +16,7 @@ import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } fr
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { reportLoss } from '../diagnostics/reports.js'
 import type { AcquireTerms, ReleaseObserver } from '../entry/entry-command.js'
-import { Handover, type HandedOverHold } from '../entry/handover.js'
+import { LocalPass, type PassedHold } from '../entry/local-pass.js'
 import { confirmGrantSoon } from '../entry/lease.js'
 import type { LossReason } from '../errors.js'
 import { Hold, type HoldOwner } from '../hold.js'
@@ -47,8 +47,8 @@ const NO_HOLDS: readonly Hold[] = []
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
 export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner, ReleaseObserver<Outcome> {
-  /** Created when the lock is handed over or granted. */
-  private handover: Handover | null = null
+  /** Created when the lock is passed on or granted. */
+  private localPass: LocalPass | null = null
   private levels: readonly Hold[] = NO_HOLDS
   private released = false
   private localReentry: LocalReentry | null = null
@@ -120,7 +120,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   begin(request: LevelRequest): Hold | null {
     this.session.assertOpen(this.lockName)
     if (this.watch) {
-      // Handed over or granted. If lost since then, treated like a reply that came too late.
+      // Passed on or granted. If lost since then, treated like a reply that came too late.
       return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.runtime.now()
@@ -135,7 +135,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   }
 
   /**
-   * Only after its caller is resumed: exporters ask for the active span then, and a hand-over happens in another
+   * Only after its caller is resumed: exporters ask for the active span then, and a lock is passed on in another
    * caller's context.
    */
   private beHeld(request: LevelRequest): Hold {
@@ -152,20 +152,17 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   }
 
   /** Takes over the lock and its entry in Redis. @returns false: declined, the caller acquires through Redis */
-  takeOver(
-    { handover, passedAt, sentAt, ttlMs, renew, end }: HandedOverHold,
-    { note }: LevelRequest,
-  ): boolean {
-    const isFree = handover.isAlongRedisQueue ? this.entry.isOnlyInLine : this.entry.isUntouched
+  takeOver({ localPass, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
+    const isFree = localPass.isAlongRedisQueue ? this.entry.isOnlyInLine : this.entry.isUntouched
     if (!isFree) {
       return false
     }
     end()
     this.noted = note
-    this.handover = handover
-    this.entry = handover.entry
+    this.localPass = localPass
+    this.entry = localPass.entry
     this.watchFrom({ sentAt, ttlMs, renew }, passedAt)
-    handover.handOverTo(this)
+    localPass.passTo(this)
     return true
   }
 
@@ -185,7 +182,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     }
     entry.given()
     entry.noteLease(sentAt, ttlMs)
-    this.handover = this.protocol.handover && new Handover(entry, this, now, grant)
+    this.localPass = this.protocol.passing && new LocalPass(entry, this, now, grant)
     this.wantsLease(request.leaseMs ?? this.usualMs)
     confirmGrantSoon(entry, session, request)
     return true
@@ -251,13 +248,13 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     if (reason === 'expired' || this.entry.hasLateCopies || wasPassedOn) {
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
       // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
-      // the lock was handed over to, and would grant, or has granted, it to them.
+      // the lock was passed on to, and would grant, or has granted, it to them.
       void this.releaseInBackground()
     }
   }
 
   override onGrantConfirmed(): void {
-    this.handover?.confirmed()
+    this.localPass?.confirmed()
     super.onGrantConfirmed()
   }
 
@@ -277,17 +274,17 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
   }
 
-  /** The last level of a renewed lock may be handed over to the next local waiter, without Redis. */
+  /** The last level of a renewed lock may be passed on to the next local waiter, without Redis. */
   private passOn(hold: Hold): boolean {
-    const { watch, handover, protocol } = this
-    // Along Redis's queue only a granted lock is handed over, and that has a handover already.
-    const isLocal = !handover && typeof protocol.handover?.localQueue === 'string'
-    const isWanted = handover?.isWanted ?? (isLocal && protocol.isAwaited)
+    const { watch, localPass, protocol } = this
+    // Along Redis's queue only a granted lock is passed on, and that has a local pass already.
+    const isLocal = !localPass && typeof protocol.passing?.localQueue === 'string'
+    const isWanted = localPass?.isWanted ?? (isLocal && protocol.isAwaited)
     if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== this.usualMs) {
       return false
     }
-    this.handover ??= new Handover(this.entry, this, this.heldSince)
-    return this.handover.offer(watch, () => {
+    this.localPass ??= new LocalPass(this.entry, this, this.heldSince)
+    return this.localPass.offer(watch, () => {
       this.end(hold)
       this.publication?.ended('released')
     })
@@ -304,7 +301,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     }
     if (this.released) {
       session.turns.ending(this, startedAt)
-      this.handover?.beginToEnd()
+      this.localPass?.beginToEnd()
     }
     return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
   }
@@ -312,7 +309,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   /** A release has its reply, which ends its turn. */
   onReleased(reply: ReleaseReply): Outcome {
     try {
-      this.handover?.ended(reply)
+      this.localPass?.ended(reply)
       if (reply.kind === 'not-held') {
         this.lose('gone')
         return 'lost'

@@ -8,7 +8,7 @@ import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { CallerLine, QueueCandidate } from '../protocols/lock-protocol.js'
 import type { ReentryRule } from '../entry/entry-command.js'
 import type { PushedGrant } from '../queue/grants.js'
-import type { HandedOverHold } from '../entry/handover.js'
+import type { PassedHold } from '../entry/local-pass.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, HeldReply } from '../scripts/acquire-reply.js'
 import type { Session } from '../client/session.js'
@@ -188,7 +188,7 @@ export class Contention<T>
 
   /** Accepts or declines an offer made while it sleeps. If declined, it asks Redis. */
   accept(given: unknown): true | undefined {
-    const offer = given as HandedOverHold | PushedGrant
+    const offer = given as PassedHold | PushedGrant
     const { site, protocol } = this.call
     if (site && enclosing(site, protocol.scope)) {
       return undefined
@@ -197,14 +197,14 @@ export class Contention<T>
       return undefined
     }
     this.path = offer.kind
-    this.call.publication?.handedOver()
+    this.call.publication?.passedOn()
     return true
   }
 
-  /** A hand-over by another caller of this client. A call that wants a lease or a token of its own asks Redis. */
-  private takeOver(passed: HandedOverHold): boolean {
+  /** A hold passed on by another caller of this client. A call that wants a lease or a token of its own asks Redis. */
+  private takeOver(passed: PassedHold): boolean {
     const { leaseMs, protocol } = this.call
-    return protocol.handover !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
+    return protocol.passing !== null && leaseMs === undefined && this.acquisition.takeOver(passed, this.call)
   }
 
   /** A grant by Redis. A call that wants a shorter lease asks Redis. */

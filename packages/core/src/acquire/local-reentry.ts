@@ -11,7 +11,7 @@ import type { Holder } from '../entry/named-entry.js'
  * - The update gets no reply: the count is absolute, and is written again until there is one (I2).
  * - The last level is released during the update: the release waits for its turn, and deletes whatever count there
  *   is.
- * - The lock would be handed over while the count is behind: a hand-over requires a known count of one.
+ * - The lock would be passed on while the count is behind: passing on requires a known count of one.
  */
 export class LocalReentry {
   /** Levels were added or released that Redis does not have yet. */

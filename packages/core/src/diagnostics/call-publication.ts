@@ -73,7 +73,7 @@ export class CallPublication implements ObservedCall {
   }
 
   /** The previous holder has just released the lock to this caller, locally. */
-  handedOver(): void {
+  passedOn(): void {
     this.handOffMs = 0
   }
 

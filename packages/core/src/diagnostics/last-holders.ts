@@ -59,7 +59,7 @@ export class LastSeenHolders {
     })
   }
 
-  /** The lock changed owners by a local hand-over, without a refusal. */
+  /** The lock changed owners by being passed on, without a refusal. */
   passed(key: string, holder: string, traceparent: string | undefined): void {
     const before = this.byKey.get(key)
     if (before) {

@@ -24,7 +24,7 @@ export type CallOutcome = 'acquired' | 'timeout' | 'aborted' | 'error'
 
 /**
  * How a lock was acquired. `remote`: by a command of this call; `reentrant`: another level of the caller's hold;
- * `passed`: handed over by another caller of this client, without Redis; `granted`: Redis granted it to this waiter
+ * `passed`: passed on by another caller of this client, without Redis; `granted`: Redis granted it to this waiter
  * when the previous holder released it.
  */
 export type AcquisitionPath = 'remote' | 'reentrant' | 'passed' | 'granted'

@@ -7,7 +7,7 @@ import type { ReleaseReply } from '../scripts/lock.js'
 import { release } from './scripts.js'
 
 /**
- * The fair lock of an election, for one candidature: its release ends the term in the same script. Never handed over
+ * The fair lock of an election, for one candidature: its release ends the term in the same script. Never passed on
  * inside the process: every term has an owner, a token and data of its own in Redis.
  */
 export class ElectionProtocol extends FairProtocol {
@@ -18,7 +18,7 @@ export class ElectionProtocol extends FairProtocol {
     super(session, lockName, foreignLocks)
   }
 
-  override get handover(): null {
+  override get passing(): null {
     return null
   }
 

@@ -13,7 +13,7 @@ export interface HoldChange {
   /** The hold count afterwards. */
   readonly holds: number
   readonly stamp: CommandStamp
-  /** Waiters it was handed over to that Redis has queued. */
+  /** Waiters it was passed on to that Redis has queued. */
   readonly passedTo: readonly string[]
 }
 

@@ -16,7 +16,7 @@ export function isWellTrusted(trustedForMs: number, ttlMs: number): boolean {
 /**
  * Requests the wanted lease for a lock that was granted with a short one. Deferred to the end of the tick: a caller
  * that has released the lock by then needs no lease, and its release need not wait for the reply. The entry may be
- * handed over before and meanwhile.
+ * passed on before and meanwhile.
  */
 export function confirmGrantSoon(entry: LockEntry, services: EntryServices, request: LeaseRequest): void {
   services.runtime.afterTurn(() => {

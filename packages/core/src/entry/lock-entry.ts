@@ -36,7 +36,7 @@ export interface EntryCommands {
   /** Makes the lease end at most this long from now, ms; null: only refuses late copies of commands that would. */
   shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply>
   /** Null when every acquisition has to go through Redis. */
-  readonly handover: Renamer | null
+  readonly passing: Renamer | null
   /**
    * A release granted the lock to a waiter, possibly of another client, and published nothing.
    * @param forMs length of the grant without a command of that waiter; undefined: it is unknown whether there was a
@@ -75,7 +75,7 @@ function writtenReply(holds: number): ReleaseReply {
 
 /**
  * What this client has in Redis under one field of a lock's hash, from the first try to the release that ends it. It is
- * the field of the acquisition that took the lock there, or of the one that it was handed over to since.
+ * the field of the acquisition that took the lock there, or of the one that it was passed on to since.
  *
  * Its commands go one at a time. They are numbered, and each has the absolute hold count that it wants, so that one
  * whose outcome is unknown can be sent again until it is known (I2). It keeps what is known:
@@ -172,7 +172,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
 
   // Commands. All but the first try need a turn.
 
-  /** Runs an operation that does not change the count, in its turn: the lock may be handed over meanwhile. */
+  /** Runs an operation that does not change the count, in its turn: the lock may be passed on meanwhile. */
   besideHolds(work: () => Promise<void>): Promise<void> {
     return this.runExclusive(async () => {
       this.countsStay = true
@@ -238,7 +238,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
       await this.shorten(null)
     }
     const sentAt = this.services.runtime.now()
-    // The current holder: the entry may have been handed over meanwhile.
+    // The current holder: the entry may have been passed on meanwhile.
     if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
       this.holder.lose('gone')
       return
@@ -361,7 +361,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
     this.noteBrokenConnection(command)
     this.inRedis = reply.kind === 'not-held' ? 0 : command.holds
     if (command.holds === 0) {
-      this.haveLeftLine(command.passedTo.length)
+      this.passedHaveLeftQueue(command.passedTo.length)
     }
     this.isExpected = false
     // An earlier copy may have released it. A copy of any other command does not explain it: that is a loss (I1).

@@ -4,7 +4,7 @@ import { WrongTypeError, type LossReason } from '../errors.js'
 import type { RenameReply, Renaming, Successor } from '../scripts/lock.js'
 import type { NoteRequest } from '../scripts/note.js'
 
-/** Renames the owner's field in Redis after a hold was handed over. */
+/** Renames the owner's field in Redis after a hold was passed on. */
 export interface Renamer {
   rename(renaming: Renaming): Promise<RenameReply>
 }
@@ -36,7 +36,7 @@ const NOBODY: readonly string[] = []
 
 /**
  * The field name of an entry. It is the name of the acquisition that acquired the lock in Redis; after a local
- * hand-over the field is renamed.
+ * local pass the field is renamed.
  */
 export class NamedEntry extends SerialQueue {
   private currentHolder: Holder
@@ -45,12 +45,12 @@ export class NamedEntry extends SerialQueue {
   private doubtful: Successor | null = null
   /** All names that Redis may have, once there are several. */
   private names: Set<string> | null = null
-  /** Waiters it was handed over to that Redis has queued: they leave the queue with the rename or the release. */
+  /** Waiters it was passed on to that Redis has queued: they leave the queue with the rename or the release. */
   private passed: string[] | null = null
 
   constructor(
     holder: Holder,
-    private readonly namedBy: { readonly handover: Renamer | null },
+    private readonly namedBy: { readonly passing: Renamer | null },
   ) {
     super()
     this.currentHolder = holder
@@ -71,12 +71,12 @@ export class NamedEntry extends SerialQueue {
     return this.doubtful
   }
 
-  /** Waiters it was handed over to that Redis may have queued. */
+  /** Waiters it was passed on to that Redis may have queued. */
   get passedTo(): readonly string[] {
     return this.passed ?? NOBODY
   }
 
-  /** Redis has, or recently had, a waiter queued that it was handed over to. */
+  /** Redis has, or recently had, a waiter queued that it was passed on to. */
   get wasPassedOn(): boolean {
     return this.passed !== null
   }
@@ -98,11 +98,11 @@ export class NamedEntry extends SerialQueue {
   }
 
   /**
-   * Hands the entry over to another acquisition of this client. @param standsInLine whether that is queued in Redis
+   * Passes the entry on to another acquisition of this client. @param isQueued whether that is queued in Redis
    */
-  handOverTo(next: Holder, standsInLine: boolean): void {
+  passTo(next: Holder, isQueued: boolean): void {
     this.currentHolder = next
-    if (standsInLine) {
+    if (isQueued) {
       const passed = (this.passed ??= [])
       passed.push(next.owner)
     }
@@ -120,8 +120,8 @@ export class NamedEntry extends SerialQueue {
     const passedTo = [...this.passedTo]
     let reply: RenameReply | undefined
     try {
-      reply = await this.namedBy.handover?.rename({ to, from, passedTo })
-      this.haveLeftLine(passedTo.length)
+      reply = await this.namedBy.passing?.rename({ to, from, passedTo })
+      this.passedHaveLeftQueue(passedTo.length)
     } catch (error) {
       if (!(error instanceof WrongTypeError)) {
         throw error
@@ -134,8 +134,8 @@ export class NamedEntry extends SerialQueue {
     return reply?.kind ?? 'renamed'
   }
 
-  /** The first `count` of the waiters it was handed over to have left Redis's queue. */
-  protected haveLeftLine(count: number): void {
+  /** The first `count` of the waiters it was passed on to have left Redis's queue. */
+  protected passedHaveLeftQueue(count: number): void {
     this.passed?.splice(0, count)
   }
 }

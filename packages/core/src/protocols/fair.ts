@@ -3,7 +3,7 @@ import type { LockKind } from '../diagnostics/messages.js'
 import { RedisUnavailableError } from '../errors.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
 import { fairQueue, NOT_IN_LINE } from '../queue/fair-queue.js'
-import type { HandedOverHold } from '../entry/handover.js'
+import type { PassedHold } from '../entry/local-pass.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import {
   acquire,
@@ -20,7 +20,7 @@ import type { Session } from '../client/session.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
-import type { LocalHandover } from '../entry/handover.js'
+import type { LocalPassing } from '../entry/local-pass.js'
 
 const DOES_NOT_WAIT = '-1'
 
@@ -28,7 +28,7 @@ const DOES_NOT_WAIT = '-1'
  * Redisson's RFairLock: its hash, its queue of waiters and their time-outs. Beside them Redis keeps, in its own time,
  * the state that must be trusted: the arrival order of Holdfast's waiters and the liveness of their clients.
  */
-export class FairProtocol extends HashProtocol implements LocalHandover, GrantedLock {
+export class FairProtocol extends HashProtocol implements LocalPassing, GrantedLock {
   readonly kind: LockKind = 'fair'
   readonly localQueue = null
   readonly standsBehindForeign = true
@@ -92,12 +92,12 @@ export class FairProtocol extends HashProtocol implements LocalHandover, Granted
     }
   }
 
-  override get handover(): LocalHandover | null {
+  override get passing(): LocalPassing | null {
     return this.session.fairQueue.rejoins ? this : null
   }
 
   /** Skips waiters that have left; stops at one whose own try is on its way to Redis. */
-  offer(passed: HandedOverHold, behind: string[]): boolean {
+  offer(passed: PassedHold, behind: string[]): boolean {
     const { grantReceiver, fairQueue } = this.session
     let isTaken: boolean | undefined
     while (isTaken === undefined && behind[0] !== undefined) {

@@ -52,8 +52,8 @@ export class FencedProtocol extends ReentrantProtocol {
     return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
   }
 
-  /** Never handed over locally: every acquisition needs a token from Redis. */
-  override get handover(): null {
+  /** Never passed on locally: every acquisition needs a token from Redis. */
+  override get passing(): null {
     return null
   }
 

@@ -25,7 +25,7 @@ import type { ShortenCommand, ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
-import type { LocalHandover } from '../entry/handover.js'
+import type { LocalPassing } from '../entry/local-pass.js'
 
 /** The base of the locks that are one hash `owner -> holds` with a time to live. */
 export abstract class HashProtocol implements LockProtocol {
@@ -58,7 +58,7 @@ export abstract class HashProtocol implements LockProtocol {
     return this.key
   }
 
-  get handover(): LocalHandover | null {
+  get passing(): LocalPassing | null {
     return null
   }
 

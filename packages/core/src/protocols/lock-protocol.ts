@@ -3,7 +3,7 @@ import type { CallSite } from '../context.js'
 import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { EntryCommands, LockEntry } from '../entry/lock-entry.js'
-import type { LocalHandover } from '../entry/handover.js'
+import type { LocalPassing } from '../entry/local-pass.js'
 import type { ForceOutcome, LockFacts, LockState } from '../scripts/lock.js'
 
 /** A caller in a local queue, or one that was at its head. */
@@ -53,7 +53,7 @@ export interface LockProtocol extends EntryCommands {
   reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule
   lineOf(standing: QueueCandidate): CallerLine
   /** Null when every acquisition has to go through Redis. */
-  readonly handover: LocalHandover | null
+  readonly passing: LocalPassing | null
   /** Whether this client has a waiter for it. */
   readonly isAwaited: boolean
   /** Pause before the next retry after this many refusals, ms. Absent: a refused caller sleeps until woken. */

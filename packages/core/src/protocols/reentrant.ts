@@ -4,7 +4,7 @@ import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
 import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
-import type { HandedOverHold, LocalHandover } from '../entry/handover.js'
+import type { PassedHold, LocalPassing } from '../entry/local-pass.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import {
   acquire,
@@ -28,7 +28,7 @@ import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
 
 /** Redisson's RLock: one hash, `owner -> holds`, and a message on the unlock channel. */
-export class ReentrantProtocol extends HashProtocol implements LocalHandover, GrantedLock {
+export class ReentrantProtocol extends HashProtocol implements LocalPassing, GrantedLock {
   readonly kind: LockKind = 'reentrant'
   /** The channel on which releases are published; null: none. */
   readonly announcedOn: string | null
@@ -182,7 +182,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     this.session.background.run(leave(this.session.runner, this, owner))
   }
 
-  override get handover(): LocalHandover | null {
+  override get passing(): LocalPassing | null {
     return this.passesOn ? this : null
   }
 
@@ -190,7 +190,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalHandover, Gr
     return this.key
   }
 
-  offer(passed: HandedOverHold): boolean {
+  offer(passed: PassedHold): boolean {
     return this.session.waiter.offer(this.key, passed)
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Waiter } from '@holdfast/waiter'
 import type { LivenessWindows } from './liveness.js'
-import type { HandedOverHold } from '../entry/handover.js'
+import type { PassedHold } from '../entry/local-pass.js'
 import type { Clock } from '../runtime/runtime.js'
 
 /** A waiter of this client that Redis may grant a lock to. */
@@ -85,7 +85,7 @@ export class GrantReceiver {
   }
 
   /** Offers a waiter the lock. @returns whether it accepts; undefined: it no longer waits */
-  offer(owner: string, offer: PushedGrant | HandedOverHold): boolean | undefined {
+  offer(owner: string, offer: PushedGrant | PassedHold): boolean | undefined {
     const candidate = this.candidates.get(owner)
     if (!candidate) {
       return undefined

@@ -22,7 +22,7 @@ export interface RejoinBatcherParts {
 
 /**
  * Batches the callers that return to a fair lock which their client has just held, while others of that client wait
- * for it or hold it. They join the queue together: the lock is handed over locally only between adjacent waiters, and
+ * for it or hold it. They join the queue together: the lock is passed on locally only between adjacent waiters, and
  * callers that return one by one would never be adjacent. See docs/decisions/0032-passed-along-the-line.md.
  */
 export class RejoinBatcher {
@@ -48,7 +48,7 @@ export class RejoinBatcher {
     return new Promise((resolve) => here.sends.push(() => resolve(send())))
   }
 
-  /** A hold was handed over, monotonic ms. */
+  /** A hold was passed on, monotonic ms. */
   passedOn(lockKey: string, at: number): void {
     this.at(lockKey).endedAt = at
   }

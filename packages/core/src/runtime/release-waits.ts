@@ -1,7 +1,7 @@
 import { CommandDeadlines, type InFlight } from './command-deadlines.js'
 import type { Runtime } from './runtime.js'
 
-/** The result of a release by local hand-over. */
+/** The result of a release that passes the lock on. */
 export const RELEASED: Promise<'released'> = Promise.resolve('released')
 
 /**
@@ -27,7 +27,7 @@ export class ReleaseWaits {
    * @throws the error of the release, if it fails in time
    */
   outcomeOf<T>(release: Promise<T>): Promise<T | null> {
-    // A local hand-over, without Redis: nothing to wait for.
+    // The lock was passed on, without Redis: nothing to wait for.
     if ((release as Promise<unknown>) === RELEASED) {
       return release
     }

@@ -183,12 +183,12 @@ export interface Successor {
   readonly note: NoteRequest | undefined
 }
 
-/** The rename of the field of a lock that was handed over inside the client. */
+/** The rename of the field of a lock that was passed on inside the client. */
 export interface Renaming {
   readonly to: Successor
   /** The owners that the field may still name. */
   readonly from: readonly string[]
-  /** Waiters that the lock was handed over to and that Redis still has in line. */
+  /** Waiters that the lock was passed on to and that Redis still has in line. */
   readonly passedTo: readonly string[]
 }
 

@@ -60,7 +60,7 @@ export class RunProtocol extends ReentrantProtocol {
   }
 
   /** Passed on in memory, the lock would leave no result. */
-  override get handover(): null {
+  override get passing(): null {
     return null
   }
 

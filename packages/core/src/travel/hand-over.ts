@@ -126,8 +126,8 @@ async function nameSuccessor(
   const { key, lockName } = protocol
   // A lock that came to this owner inside its process may have the name of an owner before it in Redis, and those that it
   // was passed on to may stand in line there.
-  const isNamedElse = field.name !== owner || field.inDoubt !== null || field.passedTo.length > 0
-  if (isNamedElse && (await field.follow(acquisition)) === 'lost') {
+  const fieldHasOldName = field.name !== owner || field.inDoubt !== null || field.passedTo.length > 0
+  if (fieldHasOldName && (await field.follow(acquisition)) === 'lost') {
     return 'lost'
   }
   const stamp = field.nextStamp()

@@ -33,10 +33,10 @@ const released =
   (holds: number, reply: Reply): Step =>
   (entry) =>
     entry.answering(entry.release(holds), [reply])
-const handedOver =
+const passedOn =
   (to: string, reply: Reply): Step =>
   (entry) =>
-    entry.answering(entry.handOver(to), [reply])
+    entry.answering(entry.passOn(to), [reply])
 /** The connection breaks before the answer, and the client library sends the try again. */
 const triedTwice =
   (reply: Reply): Step =>
@@ -51,7 +51,7 @@ const turnTaken: Step = (entry) => entry.takeTurn()
 // These have no answer yet.
 const trying: Step = (entry) => void entry.tryFirst()
 const releasing: Step = (entry) => void entry.release(0)
-const handingOver: Step = (entry) => void entry.handOver('B')
+const passingOn: Step = (entry) => void entry.passOn('B')
 
 interface Row {
   readonly steps: readonly Step[]
@@ -322,7 +322,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'released',
   },
   'handed over, the rename is on its way': {
-    steps: [tried(ACQUIRED), handingOver],
+    steps: [tried(ACQUIRED), passingOn],
     // It may be handed over again meanwhile: a rename changes no count.
     is: 'at rest',
     reenter: NO_TURN,
@@ -331,7 +331,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'handed over': {
-    steps: [tried(ACQUIRED), handedOver('B', RENAMED)],
+    steps: [tried(ACQUIRED), passedOn('B', RENAMED)],
     is: 'at rest',
     reenter: 'acquire B 2 #2',
     lower: NOTHING,
@@ -339,7 +339,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'handed over, the name is in doubt': {
-    steps: [tried(ACQUIRED), handedOver('B', SILENCE)],
+    steps: [tried(ACQUIRED), passedOn('B', SILENCE)],
     is: '',
     reenter: 'rename A to B, out of line B > acquire B 2 #2',
     lower: NOTHING,
@@ -347,7 +347,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'handed over twice, the name is in doubt between three': {
-    steps: [tried(ACQUIRED), handedOver('B', SILENCE), handedOver('C', SILENCE)],
+    steps: [tried(ACQUIRED), passedOn('B', SILENCE), passedOn('C', SILENCE)],
     is: '',
     reenter: 'rename A,B to C, out of line B,C > acquire C 2 #2',
     lower: NOTHING,
@@ -355,7 +355,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'handed over, something else is there': {
-    steps: [tried(ACQUIRED), handedOver('B', WRONG_TYPE)],
+    steps: [tried(ACQUIRED), passedOn('B', WRONG_TYPE)],
     is: 'at rest',
     reenter: 'acquire B 2 #2',
     lower: NOTHING,
@@ -363,7 +363,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'handed over after a try without an answer': {
-    steps: [tried(SILENCE), tried(ACQUIRED), handedOver('B', RENAMED)],
+    steps: [tried(SILENCE), tried(ACQUIRED), passedOn('B', RENAMED)],
     is: '',
     reenter: 'acquire B 2 #3 tombstone 1',
     lower: NOTHING,
@@ -675,7 +675,7 @@ describe('what a release did', () => {
 
 describe('a field whose lock is handed over', () => {
   it('may have each of its names until the rename is known, and is found under any', async () => {
-    const entry = await after([tried(ACQUIRED), handingOver])
+    const entry = await after([tried(ACQUIRED), passingOn])
     expect(entry.name).toBe('A')
     expect(entry.findIn({ B: 1, other: 2 })).toBe(1)
     expect(entry.findIn({ A: 1, other: 2 })).toBe(1)
@@ -687,10 +687,10 @@ describe('a field whose lock is handed over', () => {
   })
 
   it('leaves in line whoever was passed on to while the rename was on its way', async () => {
-    const entry = await after([tried(ACQUIRED), handingOver])
+    const entry = await after([tried(ACQUIRED), passingOn])
     entry.passesTo('C')
     await entry.answer(RENAMED)
-    expect(await entry.answering(entry.handOver('D'), [RENAMED])).toBe('renamed')
+    expect(await entry.answering(entry.passOn('D'), [RENAMED])).toBe('renamed')
     expect(entry.redis.sent.slice(1)).toEqual([
       'rename A to B, out of line B',
       'rename A,B to D, out of line C,D',
@@ -698,7 +698,7 @@ describe('a field whose lock is handed over', () => {
   })
 
   it('is released under the name that the rename was to give it, once that is known', async () => {
-    const entry = await after([tried(ACQUIRED), handedOver('B', SILENCE)])
+    const entry = await after([tried(ACQUIRED), passedOn('B', SILENCE)])
     // The first answer is that of the rename; the release is not sent before it.
     expect(await entry.answering(entry.release(0), [SILENCE])).toBe('silence')
     expect(entry.redis.sent.filter((each) => each.startsWith('release'))).toEqual([])

@@ -1,4 +1,4 @@
--- rename: write the new owner into the hash of a lock that was handed over inside a client without a command.
+-- rename: write the new owner into the hash of a lock that was passed on inside a client without a command.
 -- KEYS    [1] lock hash (owner -> holds)   [2] note of the hold, absent where it has none
 -- ARGV    [1] the new owner   [2] '' for no note, else its ttl ms and a traceparent or '-'
 --         [3..] earlier owners, one of which the hash may still name

@@ -33,7 +33,7 @@ class FakeRedis implements EntryCommands {
     return this.send(`release ${wordsOf(change)}${line}`, handler)
   }
 
-  readonly handover = {
+  readonly passing = {
     rename: ({ to, from, passedTo }: Renaming): Promise<RenameReply> => {
       const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
       return this.send<RenameReply, RenameReply>(`rename ${from.join()} to ${to.owner}${line}`, identity)
@@ -156,7 +156,7 @@ export class EntryUnderTest {
   }
 
   /** Handed over in this process: its name in Redis follows. */
-  async handOver(to: string): Promise<string> {
+  async passOn(to: string): Promise<string> {
     this.passesTo(to)
     let kind = ''
     await this.entry.besideHolds(async () => {
@@ -167,7 +167,7 @@ export class EntryUnderTest {
 
   /** Handed over to one that stands in Redis's line. */
   passesTo(to: string): void {
-    this.entry.handOverTo(holderNamed(to), true)
+    this.entry.passTo(holderNamed(to), true)
   }
 
   isNamed(owner: string): boolean {

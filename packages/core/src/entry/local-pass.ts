@@ -6,7 +6,7 @@ import type { Holder, Renamer } from './named-entry.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 
-// Local hand-over is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): a process's entry in Redis
+// Passing a lock on inside a client is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): a process's entry in Redis
 // goes from one of its callers to the next in memory. Waiters in other processes leave no trace that could be
 // queried, so the bounds apply whether or not there are any.
 const MOST_PASSES = 100
@@ -14,10 +14,10 @@ const LONGEST_MS = 5
 /** How long the callers of a client that has used up its bounds yield to other clients, ms. */
 const STAND_BACK_MS = 5
 
-/** A hold being handed over from one caller of this client to the next. */
-export interface HandedOverHold {
+/** A hold being passed on from one caller of this client to the next. */
+export interface PassedHold {
   readonly kind: 'passed'
-  readonly handover: Handover
+  readonly localPass: LocalPass
   /** Monotonic ms. */
   readonly passedAt: number
   /** When a grant equivalent to the remaining trust would have been sent. */
@@ -29,8 +29,8 @@ export interface HandedOverHold {
   readonly end: () => void
 }
 
-/** How a hold is handed over to the next caller of this client without Redis. */
-export interface LocalHandover extends Renamer {
+/** How a hold is passed on to the next caller of this client without Redis. */
+export interface LocalPassing extends Renamer {
   /**
    * The local queue along which it goes. Null: Redis's queue; the next caller has a place in it, which ends when the
    * field is renamed.
@@ -39,29 +39,29 @@ export interface LocalHandover extends Renamer {
   /**
    * @param behind the next waiters in Redis's queue; those that have left are removed @returns whether one accepted
    */
-  offer(passed: HandedOverHold, behind: string[]): boolean
+  offer(passed: PassedHold, behind: string[]): boolean
 }
 
-/** The services of the client, as needed for a hand-over. */
-export interface HandoverServices extends EntryServices {
+/** The services of the client, as needed to pass a lock on. */
+export interface PassServices extends EntryServices {
   readonly watchdog: { endOverdueTrust(): number }
   readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
   readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
 }
 
 /** The kind of lock and the client. */
-export interface HandoverParts {
-  readonly session: HandoverServices
+export interface PassParts {
+  readonly session: PassServices
   readonly protocol: {
     /** Null when every acquisition has to go through Redis. */
-    readonly handover: LocalHandover | null
+    readonly passing: LocalPassing | null
     /** Whether this client has a waiter for it. */
     readonly isAwaited: boolean
   }
 }
 
 /** An entry that Redis granted to a waiter. */
-export interface GivenEntry {
+export interface GrantedEntry {
   /** Length of the grant, ms. */
   readonly ttlMs: number
   /** Waiters of this client directly behind it in Redis's queue. */
@@ -69,34 +69,34 @@ export interface GivenEntry {
 }
 
 /**
- * Hands an entry over from one acquisition of this client to the next. Created when first needed: most entries have
+ * Passes an entry on from one acquisition of this client to the next. Created when first needed: most entries have
  * one holder. See docs/decisions/0028-local-passing.md for the races.
  */
-export class Handover {
-  private readonly session: HandoverServices
-  private readonly protocol: HandoverParts['protocol']
+export class LocalPass {
+  private readonly session: PassServices
+  private readonly protocol: PassParts['protocol']
   /** Length of Redis's grant to a waiter, ms; null once the wanted lease was requested. */
-  private givenForMs: number | null
+  private grantedForMs: number | null
   /** The next waiters in Redis's queue, as long as they are of this client. */
   private readonly behind: string[]
-  private handovers = 0
+  private passes = 0
   private isFollowing = false
   /** The callers of this client are yielding to others. */
-  private standsBack = false
+  private isYielding = false
   /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
-  private mayLastForALife = false
+  private leaseIsOnlyAGrant = false
 
   constructor(
     readonly entry: LockEntry,
-    { session, protocol }: HandoverParts,
+    { session, protocol }: PassParts,
     /** When its first acquisition got it, monotonic ms. */
     private readonly since: number,
-    given: GivenEntry | null = null,
+    granted: GrantedEntry | null = null,
   ) {
     this.session = session
     this.protocol = protocol
-    this.givenForMs = given?.ttlMs ?? null
-    this.behind = given?.behind ?? []
+    this.grantedForMs = granted?.ttlMs ?? null
+    this.behind = granted?.behind ?? []
   }
 
   /** Whether a local waiter wants it. */
@@ -106,25 +106,25 @@ export class Handover {
 
   /** Whether the next caller has a place in Redis's queue. */
   get isAlongRedisQueue(): boolean {
-    return this.protocol.handover?.localQueue === null
+    return this.protocol.passing?.localQueue === null
   }
 
   /** The request for the wanted lease has no reply yet. */
   private get isUnconfirmed(): boolean {
-    return this.givenForMs !== null
+    return this.grantedForMs !== null
   }
 
   /** The lease is confirmed: the watchdog now renews it, and the field is renamed. */
   confirmed(): void {
-    this.givenForMs = null
-    if (this.isNamedElse) {
+    this.grantedForMs = null
+    if (this.fieldHasOldName) {
       this.followSoon()
     }
   }
 
-  /** Whether the bounds allow another hand-over. */
+  /** Whether the bounds allow another pass. */
   private mayPassAt(now: number): boolean {
-    return this.handovers < MOST_PASSES && now < this.since + LONGEST_MS
+    return this.passes < MOST_PASSES && now < this.since + LONGEST_MS
   }
 
   /**
@@ -145,26 +145,26 @@ export class Handover {
       return false
     }
     const trustedForMs = watch.trustAt(now)
-    const ttlMs = this.givenForMs ?? entry.holder.ttlMs
+    const ttlMs = this.grantedForMs ?? entry.holder.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
     const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    const passed: HandedOverHold = {
+    const passed: PassedHold = {
       kind: 'passed',
-      handover: this,
+      localPass: this,
       passedAt: now,
       sentAt,
       ttlMs,
       renew: !this.isUnconfirmed,
       end,
     }
-    return this.protocol.handover?.offer(passed, behind) ?? false
+    return this.protocol.passing?.offer(passed, behind) ?? false
   }
 
-  handOverTo(next: Holder): void {
-    this.handovers += 1
-    this.entry.handOverTo(next, this.isAlongRedisQueue)
+  passTo(next: Holder): void {
+    this.passes += 1
+    this.entry.passTo(next, this.isAlongRedisQueue)
     this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
@@ -175,18 +175,18 @@ export class Handover {
    */
   beginToEnd(): void {
     const { waiter, runtime } = this.session
-    const queue = this.protocol.handover?.localQueue ?? null
-    if (queue !== null && this.handovers > 0 && !this.mayPassAt(runtime.now())) {
+    const queue = this.protocol.passing?.localQueue ?? null
+    if (queue !== null && this.passes > 0 && !this.mayPassAt(runtime.now())) {
       waiter.standBack(queue, STAND_BACK_MS)
-      this.standsBack = true
+      this.isYielding = true
     }
   }
 
   /** The release has its reply: if no other client heard of it, none waits, and the local waiters stop yielding. */
   ended({ heardBy = Number.POSITIVE_INFINITY }: ReleaseReply): void {
-    const queue = this.protocol.handover?.localQueue ?? null
+    const queue = this.protocol.passing?.localQueue ?? null
     const { waiter } = this.session
-    if (queue !== null && this.standsBack && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+    if (queue !== null && this.isYielding && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
       waiter.standBack(queue, 0)
     }
   }
@@ -211,7 +211,7 @@ export class Handover {
     } finally {
       this.isFollowing = false
     }
-    if (this.isNamedElse) {
+    if (this.fieldHasOldName) {
       this.followSoon()
     }
   }
@@ -226,20 +226,20 @@ export class Handover {
     if (entry.name !== holder.owner) {
       const kind = await entry.follow(holder)
       if (kind === 'lost') {
-        // It may have been handed over meanwhile.
+        // It may have been passed on meanwhile.
         entry.holder.lose('gone')
         return
       }
-      this.mayLastForALife ||= kind === 'found'
+      this.leaseIsOnlyAGrant ||= kind === 'found'
     }
-    if (this.mayLastForALife) {
+    if (this.leaseIsOnlyAGrant) {
       await entry.extend(holder.ttlMs)
-      this.mayLastForALife = false
+      this.leaseIsOnlyAGrant = false
     }
   }
 
   /** Whether Redis certainly still has a previous holder's name. */
-  private get isNamedElse(): boolean {
+  private get fieldHasOldName(): boolean {
     const { holder, inDoubt, name } = this.entry
     return !holder.isOver && inDoubt === null && holder.owner !== name
   }
