@@ -110,9 +110,6 @@ const checkAll = async (folder, redisUrl, report) => {
         check.checkNoEngine(installed, contents, SOURCES),
       )
     }
-    await report.check(`${name}: the licences of what is inside`, () =>
-      check.checkNotices(installed, contents),
-    )
   }
 }
 

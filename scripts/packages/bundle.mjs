@@ -1,16 +1,16 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { build, transform } from 'esbuild'
+import { build } from 'esbuild'
 import ts from 'typescript'
 import { filesBelow } from './files-below.mjs'
 import { entriesOf } from './published-packages.mjs'
 import { rollUpTypes } from './roll-up-types.mjs'
 import { thirdPartyLicenses } from './third-party-licenses.mjs'
-import { withoutIndentation } from './without-indentation.mjs'
 import { writeIfChanged } from './write-if-changed.mjs'
 
 const FORMATS = { esm: 'js', cjs: 'cjs' }
 const NOTICES = 'THIRD-PARTY-LICENSES.txt'
+const LINE_LIMIT = 120
 
 /**
  * Makes dist of build: one file for each entry and format, one of declarations for each, and the licences of what is
@@ -135,29 +135,23 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     // Its paths lead to the sources of other packages.
     tsconfigRaw: {},
     external: Object.keys({ ...dependencies, ...peerDependencies }),
-    plugins: [
-      withoutComments,
-      ...(own === undefined ? [] : [commonCodeApart(own, join(folder, 'build'), extension)]),
-    ],
+    // Names and statements stay as they are, and lines short enough for a stack trace to lead somewhere.
+    minifyWhitespace: true,
+    lineLimit: LINE_LIMIT,
+    plugins: own === undefined ? [] : [commonCodeApart(own, join(folder, 'build'), extension)],
     // Jest in CommonJS mode has no import(); the one of an optional Redis client becomes a late require().
     supported: format === 'cjs' ? { 'dynamic-import': false } : {},
     metafile: true,
     write: false,
     logLevel: 'warning',
   })
-  const printed = withOptionalRequires(withClassNames(withoutModuleNames(outputFiles[0].text)))
-  return { file: `${file}.${extension}`, text: await withoutIndentation(printed), metafile }
+  const text = withOptionalRequires(withClassNames(outputFiles[0].text))
+  return { file: `${file}.${extension}`, text, metafile }
 }
-
-/**
- * esbuild writes the path of each module above it: two hundred lines that tell a user nothing. Those of other packages
- * stay: by them a check looks for their licences.
- */
-const withoutModuleNames = (text) => text.replaceAll(/^\/\/ (?:\.\.\/[\w-]+\/)?build\/\S+\n/gm, '')
 
 /** esbuild may call a class by another name inside, `_Name` or `Name2`, which `inspect`, errors and Nest would show. */
 const withClassNames = (text) => {
-  const renamed = [...text.matchAll(/^(?:var|let) (\w+) = class (_\1|\1\d+)\b/gm)]
+  const renamed = [...text.matchAll(/\b(?:var|let)\s(\w+)=class\s(_\1|\1\d+)\b/g)]
   return renamed.reduce(
     (all, [, name, inside]) => all.replaceAll(new RegExp(`(?<![\\w$])${inside}(?![\\w$])`, 'g'), name),
     text,
@@ -167,22 +161,9 @@ const withClassNames = (text) => {
 /** Bundlers let a `require` fail that stands in a `try`, but not one in a function there, as esbuild writes an import(). */
 const withOptionalRequires = (text) =>
   text.replaceAll(
-    /await Promise\.resolve\(\)\.then\(\(\) => (__toESM\(require\("[^"]+"\)(?:, 1)?\))\)/g,
+    /await Promise\s*\.\s*resolve\(\)\s*\.\s*then\(\s*\(\)=>\s*(__toESM\(\s*require\(\s*"[^"]+"\)(?:,\s*1)?\))\)/g,
     'await $1',
   )
-
-/** They are for readers of the sources, and a fifth of what would be downloaded. */
-const withoutComments = {
-  name: 'without-comments',
-  setup: (builder) =>
-    builder.onLoad({ filter: /\.js$/ }, async ({ path }) => {
-      if (!stripped.has(path))
-        stripped.set(path, transform(readFileSync(path, 'utf8'), { minifyWhitespace: true }))
-      // A bundle is printed with its white space again.
-      return { contents: (await stripped.get(path)).code, resolveDir: dirname(path) }
-    }),
-}
-const stripped = new Map()
 
 /** What an entry imports from outside its own folder is in `internal`; the main entry has nothing of its own. */
 const commonCodeApart = (own, root, extension) => ({
