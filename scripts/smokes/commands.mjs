@@ -20,7 +20,7 @@ export const COMMANDS = {
   simulate: { step: 'scripts/simulate.mjs --minutes 5' },
   'test:runtimes': { step: 'scripts/runtimes.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
-  'test:engine': { step: 'scripts/engine.mjs --operations 20000' },
+  'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
   'test:interop': { step: 'scripts/interop.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
   'test:fence': { step: 'scripts/fence.mjs --smoke' },

@@ -6,17 +6,7 @@
 const escape = (text) =>
   String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-export const COLOURS = [
-  '#1f6feb',
-  '#e8590c',
-  '#2b8a3e',
-  '#9c36b5',
-  '#868e96',
-  '#c92a2a',
-  '#0b7285',
-  '#5f3dc4',
-  '#a37500',
-]
+export const COLOURS = '#1f6feb #e8590c #2b8a3e #9c36b5 #868e96 #c92a2a #0b7285 #5f3dc4 #a37500'.split(' ')
 
 const round = (value) => Number(value.toFixed(1))
 

@@ -4,7 +4,7 @@ import { seededRandom } from '../../../faults/src/run/random.js'
 import { Engine } from '../../src/engine/engine.js'
 
 // `npm run test:engine` runs them on real servers; here is what it is made of.
-const script = (name: string): string => new URL(`../../../../scripts/engine/${name}`, import.meta.url).href
+const script = (name: string): string => new URL(`../../fuzz/${name}`, import.meta.url).href
 
 interface Run {
   readonly keys: readonly unknown[]

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const BUILD = fileURLToPath(new URL('../../packages/core/build/', import.meta.url))
+const BUILD = fileURLToPath(new URL('../../core/build/', import.meta.url))
 const FILE = 'lua-sources.js'
 
 /** Core's main entry has its scripts in one file, each other entry that sends some in one of its own. */

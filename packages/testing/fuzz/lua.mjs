@@ -37,38 +37,8 @@ const VALUES = [
   ...["'a b c'", "'h~a:1'", "'2:grant:ff'", "'\\200\\255'", "'10'", "'1e3'", '#KEYS', 'ARGV[1]', 'KEYS[1]'],
 ]
 const OPERATORS = ['+', '-', '*', '/', '%', '^', '..', '==', '~=', '<', '<=', '>', '>=', 'and', 'or']
-const FORMATS = [
-  '%d',
-  '%s',
-  '%.0f',
-  '%5.2f',
-  '%g',
-  '%.14g',
-  '%.17g',
-  '%x',
-  '%06d',
-  '%-5d|',
-  '%5s|',
-  '%e',
-  '%q',
-  '%c',
-  '%%',
-  '%i',
-]
-const PATTERNS = [
-  '%d+',
-  '^(%w+):(%d+)$',
-  '(.-)%s',
-  '[^:]+',
-  '%S+',
-  '^%s*(.-)%s*$',
-  '()',
-  '%f[%w]%w+',
-  'a*',
-  '.-b',
-  '[%a_]+',
-  '%b()',
-]
+const FORMATS = '%d %s %.0f %5.2f %g %.14g %.17g %x %06d %-5d| %5s| %e %q %c %% %i'.split(' ')
+const PATTERNS = '%d+ ^(%w+):(%d+)$ (.-)%s [^:]+ %S+ ^%s*(.-)%s*$ () %f[%w]%w+ a* .-b [%a_]+ %b()'.split(' ')
 
 /** An expression, mostly of the kinds that scripts of Holdfast have. @param {import('./words.mjs').Words} w */
 const expression = (w, depth = 0) => {

@@ -1,13 +1,13 @@
 // Random programs on the engine of @holdfast/testing and on real servers: what it answers is what they answer.
 import { RedisServer } from '@holdfast/faults/harness'
-import { parseArguments, USAGE } from './engine/arguments.mjs'
-import { holdAgainst, Pair } from './engine/hold-against.mjs'
-import { failureText } from './engine/print.mjs'
-import { releaseOf } from './engine/releases.mjs'
-import { RealSide } from './engine/real-side.mjs'
-import { interruption } from './interruption.mjs'
-import { runCommand } from './run-command.mjs'
-import { serverBinary } from './servers/server-binary.mjs'
+import { parseArguments, USAGE } from './arguments.mjs'
+import { holdAgainst, Pair } from './hold-against.mjs'
+import { failureText } from './print.mjs'
+import { releaseOf } from './releases.mjs'
+import { RealSide } from './real-side.mjs'
+import { interruption } from '../../../scripts/interruption.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
+import { serverBinary } from '../../../scripts/servers/server-binary.mjs'
 
 const interrupted = interruption()
 const log = (line) => console.error(line)

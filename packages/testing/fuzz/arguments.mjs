@@ -1,4 +1,4 @@
-import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
+import { parseOptions, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
 
 /** The servers that the engine is held against; it imitates the first. */
 export const SERVERS = ['redis-7.0', 'redis-8.2', 'valkey-9']
