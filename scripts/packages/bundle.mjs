@@ -10,7 +10,7 @@ import { writeIfChanged } from './write-if-changed.mjs'
 
 const FORMATS = { esm: 'js', cjs: 'cjs' }
 const NOTICES = 'THIRD-PARTY-LICENSES.txt'
-const LINE_LIMIT = 120
+const LINE_LIMIT = 500
 
 /**
  * Makes dist of build: one file for each entry and format, one of declarations for each, and the licences of what is
@@ -145,7 +145,9 @@ const bundleScript = async ({ folder, manifest }, format, { file, input, own }) 
     write: false,
     logLevel: 'warning',
   })
-  const text = withOptionalRequires(withClassNames(outputFiles[0].text))
+  // Where a line begins with it, `attw` finds out what CommonJS exports.
+  const printed = outputFiles[0].text.replace(';__export(', ';\n__export(')
+  const text = withOptionalRequires(withClassNames(printed))
   return { file: `${file}.${extension}`, text, metafile }
 }
 
