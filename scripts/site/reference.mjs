@@ -1,12 +1,11 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Application } from 'typedoc'
 import { filesBelow } from '../packages/files-below.mjs'
 import { entriesOf, publishedPackages } from '../packages/published-packages.mjs'
-import { withoutTags } from './markdown.mjs'
-import { SUBPATHS } from './navigation.mjs'
-import { ROOT } from './pages.mjs'
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CORE = '@holdfast/core'
 
 /** The rest stands on the page of the entry: a package has many that are small, and are read together. */
@@ -22,34 +21,36 @@ const ON_PAGES_OF_THEIR_OWN = ['Class', 'Interface']
 
 /**
  * Writes the reference: a page for each entry of each published package, and for each class and interface of it. It is
- * made of the declarations that are published, which have what users can import and nothing else.
+ * made of the declarations that are published, which have what users can import and nothing else. `entries.json` has the
+ * `EntryPages`, for the sidebar.
  *
  * @param {string} folder
- * @returns {Promise<EntryPages[]>}
+ * @returns {Promise<string[]>} the paths of its pages
  */
 export const writeReference = async (folder) => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
   const entries = publishedPackages().flatMap((published) =>
     entriesOf(published).map(({ name, file }) => ({
       name,
-      description: name === published.name ? published.manifest.description : SUBPATHS[name],
+      description:
+        name === published.name ? published.manifest.description : `An entry of \`${published.name}\`.`,
       file: join(published.folder, `dist/${file}.d.cts`),
     })),
   )
   // Core is what most look for.
   entries.sort((a, b) => Number(b.name.startsWith(CORE)) - Number(a.name.startsWith(CORE)))
-  const untold = entries.filter(({ description }) => !description).map(({ name }) => name)
-  if (untold.length > 0) throw new Error(`scripts/site/navigation.mjs does not tell what ${untold} is for`)
   await documentEntries(entries, folder)
   for (const file of filesBelow(folder)) {
     const path = join(folder, file)
-    if (!file.startsWith('packages/')) writeFileSync(path, asOnSite(readFileSync(path, 'utf8')))
+    // A union in a table begins with a line of its own, which is none there.
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/(?<=[^\\]\| )\\\| /g, ''))
   }
   writeFileSync(join(folder, 'index.md'), listOf(entries))
-  return entries.map(({ name }) => pagesOf(name, folder))
+  const pages = entries.map(({ name }) => pagesOf(name, folder))
+  writeFileSync(join(folder, 'entries.json'), JSON.stringify(pages))
+  return pages.flatMap(({ paths }) => paths)
 }
-
-/** A union in a table begins with a line of its own, which is none there. */
-const asOnSite = (text) => withoutTags(text).replaceAll(/(?<=[^\\]\| )\\\| /g, '')
 
 const documentEntries = async (entries, folder) => {
   const files = entries.map(({ file }) => file)
@@ -116,7 +117,6 @@ const compilerSettings = (files) => {
   const path = join(ROOT, 'build/site-reference.json')
   // A user's compiler finds the declarations where package.json says, not in the sources.
   const compilerOptions = { composite: false, noEmit: true, paths: {} }
-  mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, JSON.stringify({ extends: '../tsconfig.base.json', compilerOptions, files }))
   return path
 }

@@ -48,7 +48,7 @@ import {
 } from '../redis/support/markdown.js'
 
 // Not a string of its own: whoever compiles this has no types of it.
-const slugs = new URL('../../../../scripts/site/slug.mjs', import.meta.url).href
+const slugs = new URL('../../../../docs/.vitepress/slug.mjs', import.meta.url).href
 const { slug } = (await import(slugs)) as { slug: (heading: string) => string }
 
 /** The members of `export type name = 'a' | 'b'`. */

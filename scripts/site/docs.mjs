@@ -1,0 +1,84 @@
+// The documentation site: builds it, serves it, or checks it. VitePress is configured in docs/.vitepress.
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
+import { interruption } from '../interruption.mjs'
+import { checkLinks } from './check-links.mjs'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const SITE = join(ROOT, 'build/site')
+const PORT = 4173
+const USAGE = `Usage: npm run docs -- [options]
+
+  Builds the site into build/site.
+
+  --check     builds it, and looks for dead links, what keeps people out, and requests to elsewhere
+  --serve     serves what was built last, until a signal
+  --port N    where                                                                    (${PORT})
+  --help
+
+Exit code: 0 all is well, 1 otherwise, 2 the arguments are wrong.`
+
+const signal = interruption()
+
+/** @returns {Promise<string[]>} the pages of the reference */
+const build = async () => {
+  const startedAt = performance.now()
+  // Loaded where it is used: who only serves waits for no generator.
+  const { writeReference } = await import('./reference.mjs')
+  const paths = await writeReference(join(ROOT, 'build/reference'))
+  rmSync(SITE, { recursive: true, force: true })
+  const { build: buildSite } = await import('vitepress')
+  await buildSite(join(ROOT, 'docs'))
+  console.log(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${SITE}`)
+  return paths
+}
+
+/** @returns {Promise<{ url: string, close: () => void }>} */
+const serve = async (port) => {
+  if (!existsSync(SITE)) throw new UsageError('there is no site: npm run docs builds it')
+  const { serve: serveSite } = await import('vitepress')
+  const { server } = await serveSite({ root: join(ROOT, 'docs'), port })
+  if (!server.listening) await new Promise((resolve) => server.once('listening', resolve))
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { url: `http://127.0.0.1:${server.address().port}/`, close }
+}
+
+const check = async () => {
+  const { pages, links, dead } = checkLinks(SITE, await build())
+  console.log(`${links} links of ${pages} pages followed, ${dead.length} of them dead`)
+  const { checkInBrowser } = await import('./check-in-browser.mjs')
+  const served = await serve(0)
+  try {
+    const faults = [...dead, ...(await checkInBrowser(served.url, { signal, log: console.log }))]
+    for (const fault of faults) console.error(fault)
+    process.exitCode ||= faults.length === 0 ? 0 : 1
+  } finally {
+    served.close()
+  }
+}
+
+try {
+  const flag = { type: 'boolean', default: false }
+  const values = parseOptions(process.argv.slice(2), {
+    check: flag,
+    serve: flag,
+    port: { type: 'string', default: String(PORT) },
+    help: flag,
+  })
+  const port = wholeNumber('port', values.port, 65_535)
+  if (values.check && values.serve) throw new UsageError('--check and --serve are two things')
+  if (values.help) console.log(USAGE)
+  else if (values.check) await check()
+  else if (values.serve) {
+    const { close } = await serve(port)
+    signal.addEventListener('abort', close, { once: true })
+  } else await build()
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}
