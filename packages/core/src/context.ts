@@ -121,7 +121,7 @@ export class Context {
    * Runs the attempts for one key one after another: two at once would refuse each other, and the second would report
    * that another owner holds the lock.
    */
-  inTurn<T>(key: string, attempt: () => Promise<T>): Promise<T> {
+  serialized<T>(key: string, attempt: () => Promise<T>): Promise<T> {
     const attempts = (this.attempts ??= new Map<string, Promise<unknown>>())
     const before = attempts.get(key) as Promise<T> | undefined
     const mine = before ? before.then(attempt, attempt) : attempt()

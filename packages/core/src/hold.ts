@@ -295,7 +295,7 @@ export class Hold implements LockHold {
   }
 
   /** @internal Its lock goes to a successor: nothing is left to release. */
-  giveAway(): void {
+  endHandedOver(): void {
     this.isReleased = true
   }
 

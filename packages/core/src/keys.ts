@@ -37,7 +37,7 @@ export function unlockChannel(rawName: string): string {
 }
 
 /** The channel on which a fair lock's release is published to one Java waiter. */
-export function turnChannel(channel: string, owner: string): string {
+export function redissonWakeUpChannel(channel: string, owner: string): string {
   return `${channel}:${owner}`
 }
 
@@ -175,7 +175,7 @@ export function noteKey(rawName: string): string {
 }
 
 /** The queue of a plain lock: waiters that a release can grant the lock to. */
-export function givenLine(rawName: string): string {
+export function grantQueueKey(rawName: string): string {
   return tagged('holdfast:line', rawName)
 }
 

@@ -261,11 +261,11 @@ export class WaitLine implements CallerHost {
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     const { head } = this.callers
     // What a sharing caller has obtained is available to the next that shares.
-    const isWorthIt = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
+    const nextMaySucceed = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
     this.left = answer.kind === 'unavailable' ? undefined : answer.left
     if (!head) this.dissolve()
-    else if (isWorthIt && isDone) this.tryNext()
-    else if (isWorthIt) this.tryNow()
+    else if (nextMaySucceed && isDone) this.tryNext()
+    else if (nextMaySucceed) this.tryNow()
     else if (!this.tryWhoFits()) this.sleep(answer)
   }
 

@@ -7,8 +7,8 @@ const RELEASE = 'core/src/scripts/lock/release.lua'
 export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   'a release that is announced to nobody wakes nobody here': {
     file: 'core/src/protocols/reentrant.ts',
-    find: 'if (this.isOurs && waiter.isWaiting(this.key)) {',
-    replace: 'if (this.isOurs && !waiter.isWaiting(this.key)) {',
+    find: 'if (this.holdfastOnly && waiter.isWaiting(this.key)) {',
+    replace: 'if (this.holdfastOnly && !waiter.isWaiting(this.key)) {',
     test: 'packages/core/test/redis/interop-none.test.ts',
     only: 'wakes a waiter of its own',
   },
@@ -69,17 +69,17 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
     only: 'outlives an empty line',
   },
   'a client that has just had the lock races like any other': {
-    file: 'core/src/queue/turns.ts',
+    file: 'core/src/queue/recent-holds.ts',
     find: "after === 'message' ? this.announced(turn)",
     replace: "after === 'message' ? 0 * this.announced(turn)",
     test: 'packages/core/test/redis/standing-back.test.ts',
     only: 'a write lock stands back for one that is further away',
   },
   'a client stands back for as long, however often others had the lock since': {
-    file: 'core/src/queue/turns.ts',
+    file: 'core/src/queue/recent-holds.ts',
     find: '1 - turns / (others + 1)',
     replace: '1 - 0 * turns / (others + 1)',
-    test: 'packages/core/test/unit/turns.test.ts',
+    test: 'packages/core/test/unit/recent-holds.test.ts',
     only: 'the less the more often',
   },
   'a head stands back past its deadline': {
@@ -98,7 +98,7 @@ export const BUGS_IN_GRANTS_OF_PLAIN_LOCKS = {
   },
   'whoever gave a lock away does not stand in line': {
     file: 'core/src/entry/lock-entry.ts',
-    find: 'this.protocol.wentToAnother?.(reply.givenForMs)',
+    find: 'this.protocol.onGrantedElsewhere?.(reply.grantedForMs)',
     replace: '',
     test: GRANTS,
     only: 'its own callers stand in line again',

@@ -105,7 +105,7 @@ export const BUGS_IN_GRANTS = {
   },
   'a grant to a caller that has left is kept': {
     file: 'core/src/entry/lock-entry.ts',
-    find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
+    find: 'return !this.isTaken && this.inRedis === 0 && !this.ownerIsQueued',
     replace: 'return !this.isTaken && this.inRedis === 0',
     test: GRANTS,
     only: 'because its caller left meanwhile',

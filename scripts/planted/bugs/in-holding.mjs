@@ -16,7 +16,7 @@ export const BUGS_IN_HOLDING = {
   },
   'a lease is trusted again while a copy of what shortened it may arrive': {
     file: 'core/src/entry/lock-entry.ts',
-    find: 'this.mayBeShortened ||= shortens',
+    find: 'this.lateCopyMayShorten ||= shortens',
     replace: 'void shortens',
     test: 'packages/core/test/redis/shortened-leases.test.ts',
     only: 'late copy',
@@ -169,8 +169,8 @@ export const BUGS_IN_HOLDING = {
   },
   'a lock is handed over although its name is in doubt': {
     file: COMMANDS,
-    find: 'this.countsStay && !this.isQueued : this.inDoubt === null',
-    replace: 'this.countsStay && !this.isQueued : true',
+    find: 'this.operationKeepsCount && !this.isQueued : this.inDoubt === null',
+    replace: 'this.operationKeepsCount && !this.isQueued : true',
     test: 'packages/core/test/unit/lock-entry.test.ts',
     only: 'the name is in doubt',
   },
@@ -182,7 +182,7 @@ export const BUGS_IN_HOLDING = {
   },
   'what a waiter left in line is given up with its lease': {
     file: 'core/src/entry/longest-undo.ts',
-    find: 'mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0',
+    find: 'redisMayGrant ? LONGEST_IN_LINE * heartbeatOf(options) : 0',
     replace: '0',
     test: 'packages/core/test/unit/lock-entry.test.ts',
     only: 'as long as a waiter can be granted the lock',

@@ -89,7 +89,7 @@ export const BUGS_IN_PASSING = {
   },
   'a plain lock that is given to a caller that has left stays with it': {
     file: 'core/src/entry/lock-entry.ts',
-    find: 'return !this.isTaken && this.inRedis === 0 && !this.isExpected',
+    find: 'return !this.isTaken && this.inRedis === 0 && !this.ownerIsQueued',
     replace: 'return !this.isTaken && this.inRedis === 0',
     script: ABANDONED,
   },

@@ -48,7 +48,7 @@ export const BUGS_IN_SHARING = {
   },
   'callers that join a flight take what was invalidated before they came': {
     file: 'core/src/share/flight.ts',
-    find: 'land(isOutdated === false ? asOf : (awaited?.asOf ?? 0))',
+    find: 'finish(isOutdated === false ? asOf : (awaited?.asOf ?? 0))',
     replace: 'land(asOf)',
     test: KEEPING,
     only: 'gives none of the run under way in its own process',

@@ -1,5 +1,5 @@
 import { REPLAY_GUARD_TTL_MS } from '../../../core/build/scripts/replay-guard.js'
-import { givenLine, INBOX_PREFIX, tombstonePrefix, unlockChannel } from '../../../core/build/keys.js'
+import { grantQueueKey, INBOX_PREFIX, tombstonePrefix, unlockChannel } from '../../../core/build/keys.js'
 import { acquireScript, releaseScript } from '../../../core/build/scripts/lock.js'
 import { connect } from '../connection.mjs'
 
@@ -13,7 +13,7 @@ const LEASE_MS = '30000'
  */
 export const rawCommands = (name) => {
   const tombstones = tombstonePrefix(name)
-  const [line, channel] = [givenLine(name), unlockChannel(name)]
+  const [line, channel] = [grantQueueKey(name), unlockChannel(name)]
   const [acquireSha, releaseSha] = [acquireScript.sha1, releaseScript.sha1]
   return {
     acquire: (owner) => [

@@ -270,7 +270,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     if (this.passOn(hold)) {
       return RELEASED
     }
-    const turn = this.entry.takeTurn()
+    const turn = this.entry.takeTicket()
     return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
   }
 
@@ -296,11 +296,11 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     const startedAt = session.runtime.now()
     this.end(hold, startedAt)
     if (this.lossError) {
-      entry.passTurn()
+      entry.passTicket()
       return LOST
     }
     if (this.released) {
-      session.turns.ending(this, startedAt)
+      session.recentHolds.ending(this, startedAt)
       this.localPass?.beginToEnd()
     }
     return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
@@ -317,11 +317,11 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       if (!this.released) {
         return 'still-held'
       }
-      this.session.turns.ended(this.protocol, reply)
+      this.session.recentHolds.ended(this.protocol, reply)
       this.publication?.ended('released')
       return 'released'
     } finally {
-      this.entry.passTurn()
+      this.entry.passTicket()
     }
   }
 
@@ -330,7 +330,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     if (this.released) {
       this.publication?.ended('unknown')
     }
-    this.entry.passTurn()
+    this.entry.passTicket()
     throw error
   }
 

@@ -81,7 +81,7 @@ export function unavailableOrThrow(error: unknown): Attempt<never> {
 }
 
 /** Undoes what a late or unanswered command of the call may have done in Redis. */
-export function giveBack(acquisition: Acquisition | null, call: CallInProgress): void {
+export function undoLate(acquisition: Acquisition | null, call: CallInProgress): void {
   const work = acquisition?.giveBack()
   if (work) {
     call.whole?.givesBack(work)

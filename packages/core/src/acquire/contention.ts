@@ -1,6 +1,6 @@
 import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from './acquire-options.js'
-import { giveBack, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
+import { undoLate, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context.js'
 import { failureOfTry, ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
@@ -83,7 +83,7 @@ export class Contention<T>
   }
 
   standsBackMs(after: 'message' | 'entering'): number {
-    return this.session.turns.standsBackMs(this.call.protocol, after)
+    return this.session.recentHolds.standsBackMs(this.call.protocol, after)
   }
 
   // A wait may end in any async context: a message's, or that of another caller's release. Subscribers are called in
@@ -137,7 +137,7 @@ export class Contention<T>
   /** Undoes what a late or unanswered try may have done in Redis. */
   abandon<T = undefined>(result?: T): T {
     this.hasLeft = true
-    giveBack(this.made, this.call)
+    undoLate(this.made, this.call)
     return result as T
   }
 
@@ -159,7 +159,7 @@ export class Contention<T>
   attempt(): Answer<Attempt<boolean>> {
     const { protocol, site } = this.call
     const context = site?.context
-    return context ? context.inTurn(protocol.scope, async () => this.tryNow()) : this.tryNow()
+    return context ? context.serialized(protocol.scope, async () => this.tryNow()) : this.tryNow()
   }
 
   onParked(ticket: Ticket<T>): void {

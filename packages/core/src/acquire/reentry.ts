@@ -1,7 +1,7 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from './acquire-options.js'
 import {
-  giveBack,
+  undoLate,
   unavailableOrThrow,
   type Busy,
   type CallInProgress,
@@ -40,7 +40,7 @@ export class Reentry {
     this.refuseWhereForbidden(acquisition)
     this.refuseWithoutToken(acquisition)
     const mine = this.call.ofCallback ? within.siblingMutex : null
-    const busy = mine ? await this.takeTurn(mine) : null
+    const busy = mine ? await this.lockSiblings(mine) : null
     if (busy) {
       return busy
     }
@@ -55,7 +55,7 @@ export class Reentry {
     } finally {
       if (!hold) {
         this.over = true
-        giveBack(acquisition, this.call)
+        undoLate(acquisition, this.call)
         releaseSiblingMutex(this.session, mine)
       }
     }
@@ -102,7 +102,7 @@ export class Reentry {
   }
 
   /** Siblings that re-enter the same hold through `withLock` exclude each other. */
-  private async takeTurn(siblingMutex: SiblingMutex): Promise<Busy | null> {
+  private async lockSiblings(siblingMutex: SiblingMutex): Promise<Busy | null> {
     const outcome = await this.wait<true>({
       queue: siblingMutex.queue,
       attempt: () => {

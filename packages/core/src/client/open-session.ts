@@ -25,7 +25,7 @@ import { missingSemaphores, unexpectedReplies } from '../diagnostics/reports.js'
 import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
 import { ProcessKeeper } from './process-keeper.js'
-import { Turns } from '../queue/turns.js'
+import { RecentHolds } from '../queue/recent-holds.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../queue/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
 import { randomHex, systemRuntime } from '../runtime/runtime.js'
@@ -152,7 +152,7 @@ function waitingInRedis(
   return {
     lastHolders,
     foreignLooks: new ForeignLooks(parts.runner),
-    turns: new Turns(parts),
+    recentHolds: new RecentHolds(parts),
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
     // A grant is a lease for an owner that may be dead: no longer than any other lease.
     plainQueue: new PlainLockQueue({

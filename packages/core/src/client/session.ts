@@ -19,7 +19,7 @@ import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
-import type { Turns } from '../queue/turns.js'
+import type { RecentHolds } from '../queue/recent-holds.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { MissingSemaphores } from '../diagnostics/reports.js'
@@ -37,7 +37,7 @@ export interface Session {
   readonly waiter: Waiter
   readonly fairQueue: FairQueue
   readonly plainQueue: PlainLockQueue
-  readonly turns: Turns
+  readonly recentHolds: RecentHolds
   readonly foreignLooks: ForeignLooks
   readonly grantReceiver: GrantReceiver
   readonly grantedLocks: GrantedLocks

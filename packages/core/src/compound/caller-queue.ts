@@ -48,7 +48,7 @@ export async function oneByOne(
   const line = new CallerQueue(call, wanted)
   try {
     // Not at the head: either the wait is over, and one look must find the holder, or there is something to re-enter.
-    return (await line.takeTurn()) ? await line.inTurn(ask) : await ask()
+    return (await line.reachHead()) ? await line.askAsHead(ask) : await ask()
   } finally {
     line.leave()
   }
@@ -80,7 +80,7 @@ class CallerQueue implements ReportedWait {
   }
 
   /** Resolves when it is the caller's turn; false: it will never be. */
-  async takeTurn(): Promise<boolean> {
+  async reachHead(): Promise<boolean> {
     const { call, session } = this
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
     const ticket = session.waiter.enter<true>({
@@ -102,7 +102,7 @@ class CallerQueue implements ReportedWait {
     }
   }
 
-  async inTurn(ask: () => Promise<Result>): Promise<Result> {
+  async askAsHead(ask: () => Promise<Result>): Promise<Result> {
     const { call, line } = this
     try {
       return await ask()

@@ -8,7 +8,7 @@ import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
 import type { Session } from '../client/session.js'
 import { silenceOf } from './compound-rule.js'
-import { giveBack, together, type MemberAnswer, type Member, type MemberHold } from './member.js'
+import { undoLateHold, together, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
 import { untilEnded } from './until-ended.js'
 
@@ -161,7 +161,7 @@ export class CompoundCall {
 
   /** Releases levels that the caller will not get. */
   giveBack(levels: readonly MemberHold[]): void {
-    giveBack(levels, (work, member) => this.owes(work, member))
+    undoLateHold(levels, (work, member) => this.owes(work, member))
   }
 
   /**

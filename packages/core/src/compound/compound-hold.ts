@@ -3,7 +3,7 @@ import { LockLostError, NotLockOwnerError } from '../errors.js'
 import { refuseIfShared, type Hold, type LockHold, type ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
 import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
-import type { Part } from '../locks/while-held.js'
+import type { HeldPart } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
 import { inOrderOf, together, type Member, type MemberHold } from './member.js'
 import { showsOnly } from '../runtime/shows-only.js'
@@ -22,7 +22,7 @@ export class CompoundHold implements LockHold {
   private stopListening: (() => void)[] = []
   private current: readonly MemberHold[]
   /** What a callback stands in; null for a hold by hand. */
-  private parts: ReadonlyMap<Member, Part> | null = null
+  private parts: ReadonlyMap<Member, HeldPart> | null = null
   /** The owner of the first of the first `holds`; each member has an owner of its own. */
   readonly owner: string
 
@@ -114,8 +114,8 @@ export class CompoundHold implements LockHold {
   }
 
   /** @internal The acquisitions that a callback runs under when called from `origin`. */
-  partsFrom(origin: CallSite): Part[] {
-    const parts = this.levels.map(({ member, acquisition, siblingMutex }): [Member, Part] => {
+  partsFrom(origin: CallSite): HeldPart[] {
+    const parts = this.levels.map(({ member, acquisition, siblingMutex }): [Member, HeldPart] => {
       const site = member.siteFrom(origin) ?? origin
       return [member, { session: member.session, acquisition, siblingMutex, site }]
     })

@@ -5,7 +5,7 @@ import { siteToAcquire, siteToRelease } from '../contexts.js'
 import { HolderChangedError, LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock, ForceUnlockOptions } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
-import { whileHeld, type Taken } from '../locks/while-held.js'
+import { whileHeld, type Entered } from '../locks/while-held.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Session } from '../client/session.js'
 import { checkCallback, checkThreadId } from '../arguments/validate.js'
@@ -115,7 +115,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const calledFrom = isUnscoped ? this.session.origins.of('wait', 'withLock') : null
     const limits = { defaultWaitMs: this.session.options.waitMs, ofCallback: true }
     const call = { bareMethod: null, ...limits, origin, isUnscoped, calledFrom }
-    const toTaken = (taken: Obtained): Taken<CompoundHold> => {
+    const toTaken = (taken: Obtained): Entered<CompoundHold> => {
       const hold = holdOrThrow(taken)
       return { session: this.session, hold, parts: hold.partsFrom(origin) }
     }

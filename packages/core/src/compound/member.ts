@@ -133,7 +133,7 @@ export function together<T>(members: readonly Member[], send: () => T): T {
  * background.
  * @param onWork is called with the work in progress for each
  */
-export function giveBack(
+export function undoLateHold(
   levels: readonly MemberHold[],
   onWork: (work: Promise<unknown>, member: Member) => void,
 ): void {

@@ -25,7 +25,7 @@ export function execWaitAfter(error: unknown, isRelease: boolean, before: ExecWa
  * discarded.
  * @throws the error of the latest command: no more are sent
  */
-export async function passExec(
+export async function awaitExecBeforeRelease(
   { error, isRelease, isLast }: ExecWait,
   holds: number,
   { runtime, abandoned }: { readonly runtime: Clock; readonly abandoned: AbortSignal },

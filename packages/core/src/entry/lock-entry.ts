@@ -12,11 +12,11 @@ import {
   type RemainingLevels,
   type AcquireTerms,
 } from './entry-command.js'
-import { execWaitAfter, passExec, type ExecWait } from './exec-wait.js'
+import { execWaitAfter, awaitExecBeforeRelease, type ExecWait } from './exec-wait.js'
 import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
 import type { Background } from '../runtime/background.js'
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import { longestUndoMs, type Kept } from './longest-undo.js'
+import { longestUndoMs, type LeftInRedis } from './longest-undo.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -42,11 +42,11 @@ export interface EntryCommands {
    * @param forMs length of the grant without a command of that waiter; undefined: it is unknown whether there was a
    *   grant
    */
-  wentToAnother?(forMs: number | undefined): void
+  onGrantedElsewhere?(forMs: number | undefined): void
   /** Its release failed at a stranger's key: else it would still be given the lock, for as long as it counts as alive. */
   leaveLine?(owner: string): void
   /** A release freed the lock, and its message reached no connection. */
-  wentUnheard?(): void
+  onUnheardRelease?(): void
 }
 
 /** The services of the client, as an owner's commands need them. */
@@ -86,7 +86,7 @@ function writtenReply(holds: number): ReleaseReply {
  *
  * test/unit/lock-entry.test.ts has a table of what follows from each of these states.
  */
-export class LockEntry extends NamedEntry implements CountKeeper, Kept {
+export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
   /** When the latest granted request for a lease was sent: local trust counts from then. */
   grantedAt = 0
   /** Of the acquisition; a re-entry gets none of its own. */
@@ -96,21 +96,21 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   /** Hold count in Redis; null if a command without a reply may have changed it. */
   private inRedis: number | null = 0
   /** Redis has it queued as a waiter, without a hold. */
-  private isExpected = false
+  private ownerIsQueued = false
   /** The number of the latest command. */
   private sequence = 0
   /** Copies of commands up to this number may still arrive; 0: none. */
   private tombstoneThrough = 0
   /** A full release is among those: it may have run. */
-  private mayBeReleased = false
+  private lateCopyMayRelease = false
   /** A command that shortens the lease is among those: until a tombstone refuses it, no longer lease can be trusted. */
-  private mayBeShortened = false
+  private lateCopyMayShorten = false
   private execWait: ExecWait | null = null
   /** The operation that has the turn does not change the count. */
-  private countsStay = false
-  private answerEndsTurn = false
+  private operationKeepsCount = false
+  private answerPassesTicket = false
   longestLeaseMs: number
-  mayBeGranted = false
+  redisMayGrant = false
 
   constructor(
     private readonly services: EntryServices,
@@ -131,7 +131,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
 
   /** Nothing was ever sent, or was certainly refused: Redis has nothing of this owner, and nothing can arrive. */
   get hasNothingInRedis(): boolean {
-    return !this.isTaken && this.inRedis === 0 && !this.isExpected
+    return !this.isTaken && this.inRedis === 0 && !this.ownerIsQueued
   }
 
   /** Redis has nothing of this owner, and no late copy can arrive. */
@@ -141,13 +141,13 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
 
   /** Redis certainly has exactly one level, and no command in flight can change that. */
   get isAtRest(): boolean {
-    const isQuiet = this.isTaken ? this.countsStay && !this.isQueued : this.inDoubt === null
-    return isQuiet && this.inRedis === 1 && !this.isExpected && !this.hasLateCopies
+    const isQuiet = this.isTaken ? this.operationKeepsCount && !this.isQueued : this.inDoubt === null
+    return isQuiet && this.inRedis === 1 && !this.ownerIsQueued && !this.hasLateCopies
   }
 
   /** Redis has it queued, and no command is in flight that tells more. */
   get isWaiting(): boolean {
-    return this.isExpected && !this.isTaken
+    return this.ownerIsQueued && !this.isTaken
   }
 
   /** Its place in the queue is all that Redis has of it, and no late copy can arrive. */
@@ -175,11 +175,11 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   /** Runs an operation that does not change the count, in its turn: the lock may be passed on meanwhile. */
   besideHolds(work: () => Promise<void>): Promise<void> {
     return this.runExclusive(async () => {
-      this.countsStay = true
+      this.operationKeepsCount = true
       try {
         await work()
       } finally {
-        this.countsStay = false
+        this.operationKeepsCount = false
       }
     })
   }
@@ -189,8 +189,8 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
     if (this.isTaken) {
       return this.runExclusive(async () => await this.acquireAs(1, terms, handler))
     }
-    void this.takeTurn()
-    this.answerEndsTurn = true
+    void this.takeTicket()
+    this.answerPassesTicket = true
     return this.acquireAs(1, terms, handler)
   }
 
@@ -205,7 +205,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
     if (this.execWait !== null) {
-      this.endTurnOfTry()
+      this.passTicketOfTry()
       return handleReply(Promise.reject<AcquireReply>(this.execWait.error), handler)
     }
     if (this.inDoubt !== null) {
@@ -213,7 +213,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
       return handleReply(acquired, handler)
     }
     this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
-    this.mayBeGranted ||= terms.waits
+    this.redisMayGrant ||= terms.waits
     const command = new AcquireCommand(this, holds, handler, this.services.runtime.now())
     return this.protocol.acquire(command, terms, command)
   }
@@ -234,7 +234,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
-    if (this.mayBeShortened) {
+    if (this.lateCopyMayShorten) {
       await this.shorten(null)
     }
     const sentAt = this.services.runtime.now()
@@ -297,7 +297,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   }
 
   private isWritten(holds: number): boolean {
-    return this.inRedis === holds && !this.isExpected && (holds > 0 || this.passedTo.length === 0)
+    return this.inRedis === holds && !this.ownerIsQueued && (holds > 0 || this.passedTo.length === 0)
   }
 
   /** Sends one release, without retries. */
@@ -306,7 +306,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
       return writtenReply(holds)
     }
     if (this.execWait !== null) {
-      await passExec(this.execWait, holds, this.services)
+      await awaitExecBeforeRelease(this.execWait, holds, this.services)
     }
     if (this.inDoubt !== null) {
       await this.knownName()
@@ -317,7 +317,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
 
   /** Redis granted the lock while it waited. */
   given(): void {
-    this.isExpected = false
+    this.ownerIsQueued = false
     this.inRedis = 1
   }
 
@@ -343,7 +343,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
     this.noteBrokenConnection(command)
     if (reply.kind === 'acquired') {
       this.refusesCopiesBefore(command)
-      this.mayBeGranted = false
+      this.redisMayGrant = false
       this.inRedis = command.holds
       this.grantedAt = command.sentAt
       this.token = reply.token ?? this.token
@@ -352,8 +352,8 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
       this.inRedis = 0
     }
     // A refused try that was not to wait leaves the place of an earlier one.
-    this.isExpected = reply.kind === 'held' && (this.isExpected || reply.waits === true)
-    this.endTurnOfTry()
+    this.ownerIsQueued = reply.kind === 'held' && (this.ownerIsQueued || reply.waits === true)
+    this.passTicketOfTry()
   }
 
   noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
@@ -363,15 +363,15 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
     if (command.holds === 0) {
       this.passedHaveLeftQueue(command.passedTo.length)
     }
-    this.isExpected = false
+    this.ownerIsQueued = false
     // An earlier copy may have released it. A copy of any other command does not explain it: that is a loss (I1).
-    const wasDone = reply.kind === 'not-held' && this.mayBeReleased
+    const wasDone = reply.kind === 'not-held' && this.lateCopyMayRelease
     // The reply of an earlier copy is unknown.
-    if (reply.givenForMs !== undefined || wasDone) {
-      this.protocol.wentToAnother?.(reply.givenForMs)
+    if (reply.grantedForMs !== undefined || wasDone) {
+      this.protocol.onGrantedElsewhere?.(reply.grantedForMs)
     }
     if (reply.heardBy === 0) {
-      this.protocol.wentUnheard?.()
+      this.protocol.onUnheardRelease?.()
     }
     return wasDone ? RELEASED : reply
   }
@@ -385,7 +385,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
 
   /** Its reply tells that a tombstone is there for all commands before it that may arrive late. */
   private refusesCopiesBefore({ stamp }: EntryCommand): void {
-    this.mayBeShortened &&= stamp.tombstoneThrough === 0
+    this.lateCopyMayShorten &&= stamp.tombstoneThrough === 0
   }
 
   noteFailed(command: EntryCommand, error: unknown): void {
@@ -399,10 +399,10 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
       // Otherwise Redis refused one copy, and one before it may have run.
       this.inRedis = command.known
     }
-    if (command.holds === 0 && this.isExpected && error instanceof WrongTypeError) {
+    if (command.holds === 0 && this.ownerIsQueued && error instanceof WrongTypeError) {
       this.protocol.leaveLine?.(command.owner)
     }
-    this.endTurnOfTry()
+    this.passTicketOfTry()
   }
 
   /** The client library may have sent it again. @returns whether there may be several copies */
@@ -417,15 +417,15 @@ export class LockEntry extends NamedEntry implements CountKeeper, Kept {
   /** Copies of this command, and of any before it, may still arrive. */
   private mayArriveLate({ stamp, holds, shortens }: EntryCommand): void {
     this.tombstoneThrough = Math.max(this.tombstoneThrough, stamp.sequence)
-    this.mayBeReleased ||= holds === 0
-    this.mayBeShortened ||= shortens
+    this.lateCopyMayRelease ||= holds === 0
+    this.lateCopyMayShorten ||= shortens
   }
 
   /** The state is up to date: the next operation in the queue can build on it. */
-  private endTurnOfTry(): void {
-    if (this.answerEndsTurn) {
-      this.answerEndsTurn = false
-      this.passTurn()
+  private passTicketOfTry(): void {
+    if (this.answerPassesTicket) {
+      this.answerPassesTicket = false
+      this.passTicket()
     }
   }
 }

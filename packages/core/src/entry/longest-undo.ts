@@ -7,11 +7,11 @@ import { heartbeatOf, type ResolvedOptions } from '../options.js'
 const LONGEST_IN_LINE = 6
 
 /** What Redis may have of an owner without another command of it. */
-export interface Kept {
+export interface LeftInRedis {
   /** Of those that were asked for, ms. */
   readonly longestLeaseMs: number
   /** A try that waits was sent: Redis may grant the lock for as long as it has the waiter queued. */
-  readonly mayBeGranted: boolean
+  readonly redisMayGrant: boolean
 }
 
 /**
@@ -21,10 +21,10 @@ export interface Kept {
  */
 export function longestUndoMs(
   limitMs: number,
-  { longestLeaseMs, mayBeGranted }: Kept,
+  { longestLeaseMs, redisMayGrant }: LeftInRedis,
   options: ResolvedOptions,
 ): number {
-  const inLineMs = mayBeGranted ? LONGEST_IN_LINE * heartbeatOf(options) : 0
+  const inLineMs = redisMayGrant ? LONGEST_IN_LINE * heartbeatOf(options) : 0
   const leastMs = limitMs === Infinity ? options.unavailableTimeoutMs : 0
   return Math.min(limitMs, Math.max(longestLeaseMs, inLineMs, leastMs))
 }

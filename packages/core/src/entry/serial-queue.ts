@@ -14,19 +14,19 @@ export class SerialQueue {
 
   /** Runs after every earlier operation has settled. */
   async runExclusive<T>(operation: () => Promise<T>): Promise<T> {
-    const turn = this.takeTurn()
-    if (turn) {
-      await turn
+    const ticket = this.takeTicket()
+    if (ticket) {
+      await ticket
     }
     try {
       return await operation()
     } finally {
-      this.passTurn()
+      this.passTicket()
     }
   }
 
   /** Null: the caller has the turn at once. A caller that has had it must call `passTurn`. */
-  takeTurn(): Promise<void> | null {
+  takeTicket(): Promise<void> | null {
     if (!this.taken) {
       this.taken = true
       return null
@@ -34,7 +34,7 @@ export class SerialQueue {
     return new Promise((resolve) => (this.queue ??= []).push(resolve))
   }
 
-  passTurn(): void {
+  passTicket(): void {
     const next = this.queue?.shift()
     if (next) {
       next()

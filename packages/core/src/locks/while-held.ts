@@ -7,7 +7,7 @@ import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Session } from '../client/session.js'
 
 /** One acquisition that the callback runs under. */
-export interface Part {
+export interface HeldPart {
   readonly session: Session
   acquisition: Acquisition
   /** What the callback runs in; of holds of several locks, while it runs. */
@@ -19,11 +19,11 @@ export interface Part {
 }
 
 /** What `withLock` acquired: one hold, of one lock or of several. */
-export interface Taken<H> {
+export interface Entered<H> {
   /** Of the lock whose `withLock` was called. */
   readonly session: Session
   readonly hold: H
-  readonly parts: readonly Part[]
+  readonly parts: readonly HeldPart[]
 }
 
 /**
@@ -32,7 +32,7 @@ export interface Taken<H> {
  * @throws the error of the callback; LockLostError, with the callback's result
  */
 export async function whileHeld<H extends LockHold, T>(
-  { session, hold, parts }: Taken<H>,
+  { session, hold, parts }: Entered<H>,
   own: Context | null,
   callback: (hold: H) => Promise<T> | T,
 ): Promise<T> {
@@ -69,7 +69,7 @@ export async function whileHeld<H extends LockHold, T>(
 }
 
 /** Enters a frame per part, and one call site per client. */
-function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T {
+function enter<T>(parts: readonly HeldPart[], frames: Frame[], callback: () => T): T {
   const [only] = parts
   if (only && parts.length === 1) {
     // One lock, the hot path: no maps.
@@ -95,7 +95,7 @@ function enter<T>(parts: readonly Part[], frames: Frame[], callback: () => T): T
   return run()
 }
 
-function leave({ session, acquisition, siblingMutex, site }: Part): void {
+function leave({ session, acquisition, siblingMutex, site }: HeldPart): void {
   acquisition.leaveTo(site.context)
   releaseSiblingMutex(session, siblingMutex)
 }

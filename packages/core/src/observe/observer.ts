@@ -5,7 +5,7 @@ import { looksLikeToken, stepOf } from '../inspect/inspect-all.js'
 import { isForbidden } from '../redis/until-known.js'
 import {
   fairQueueKeys,
-  givenLine,
+  grantQueueKey,
   keyPattern,
   noteKey,
   observerChannels,
@@ -203,7 +203,7 @@ class Observer implements LockObserver {
   private keysOfLock(name: string): KeysOfLock {
     const key = this.session.keyPrefix + name
     const [list, , arrivals] = fairQueueKeys(key)
-    return [key, noteKey(key), tokenKey(key), list, arrivals, givenLine(key), waitingWriters(key)]
+    return [key, noteKey(key), tokenKey(key), list, arrivals, grantQueueKey(key), waitingWriters(key)]
   }
 
   /** On a cluster those of one slot. A name whose keys are in two slots is no lock's there. */

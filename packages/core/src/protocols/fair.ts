@@ -132,7 +132,7 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
     return handleReply(answer, handler)
   }
 
-  wentToAnother(forMs: number | undefined): void {
+  onGrantedElsewhere(forMs: number | undefined): void {
     const { grantedLocks, fairQueue } = this.session
     grantedLocks.watch(this, forMs ?? fairQueue.alive.aliveForMs)
   }
@@ -144,7 +144,7 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
   protected async forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
     const reply = await forceRelease(this.session.runner, this.line, named)
     if (reply.kind === 'released') {
-      this.wentToAnother(undefined)
+      this.onGrantedElsewhere(undefined)
     }
     return reply
   }

@@ -57,7 +57,7 @@ export class FencedProtocol extends ReentrantProtocol {
     return null
   }
 
-  protected override get isGiven(): boolean {
+  protected override get canGrant(): boolean {
     return false
   }
 

@@ -21,7 +21,7 @@ import {
   type ReleaseReply,
 } from '../scripts/lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
-import type { ShortenCommand, ShortenReply } from '../scripts/shorten.js'
+import type { ShortenArguments, ShortenReply } from '../scripts/shorten.js'
 import type { Session } from '../client/session.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
@@ -83,7 +83,7 @@ export abstract class HashProtocol implements LockProtocol {
     return shorten(this.session.runner, this.toShorten(change, leaseMs))
   }
 
-  protected toShorten({ owner, stamp }: HoldChange, leaseMs: number | null): ShortenCommand {
+  protected toShorten({ owner, stamp }: HoldChange, leaseMs: number | null): ShortenArguments {
     const { lockName, key } = this
     return { lockName, key, tombstoneKey: this.tombstoneKey(owner), owner, leaseMs, stamp }
   }

@@ -101,7 +101,7 @@ export class ReadProtocol extends ReadWriteProtocol {
     lockName: string,
     foreignLocks: ForeignRule,
     /** Whether new readers yield to waiting writers. */
-    private readonly standsBack: boolean,
+    private readonly yieldsToWriters: boolean,
   ) {
     super(session, lockName, foreignLocks, 'read')
   }
@@ -133,9 +133,9 @@ export class ReadProtocol extends ReadWriteProtocol {
   ): Promise<T> {
     const { keys, session } = this
     const { besideOwner, skipsQueue } = rule
-    const standsBack = this.standsBack && !skipsQueue
+    const yieldsToWriters = this.yieldsToWriters && !skipsQueue
     const tombstoneKey = this.tombstoneKey(owner)
-    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, standsBack }
+    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters }
     return handleReply(acquireRead(session.runner, command), handler)
   }
 

@@ -3,7 +3,7 @@ import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { isCallSeen } from '../diagnostics/call-publication.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { GrantedLock } from '../queue/granted-locks.js'
-import { givenLine, INBOX_PREFIX, unlockChannel } from '../keys.js'
+import { grantQueueKey, INBOX_PREFIX, unlockChannel } from '../keys.js'
 import type { PassedHold, LocalPassing } from '../entry/local-pass.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import {
@@ -13,7 +13,7 @@ import {
   forceRelease,
   rename,
   releaseCall,
-  type AcquireCommand,
+  type AcquireArguments,
   type ForceReleaseReply,
   type NamedOwners,
   type RenameReply,
@@ -34,20 +34,20 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
   readonly announcedOn: string | null
   private readonly line: CallerLine
   /** The queue of waiters that a release can grant the lock to. */
-  private readonly lineKey: string
+  private readonly queueKey: string
   override readonly reentersLocally: boolean
   private readonly passesOn: boolean
   /** Only Holdfast clients use it. */
-  private readonly isOurs: boolean
+  private readonly holdfastOnly: boolean
 
   constructor(session: Session, lockName: string, foreignLocks: ForeignRule, isAnnounced = true) {
     super(session, lockName, foreignLocks)
     const topic = unlockChannel(this.key)
     this.announcedOn = isAnnounced ? topic : null
     this.line = { queue: this.key, topic }
-    this.lineKey = givenLine(this.key)
+    this.queueKey = grantQueueKey(this.key)
     const { localPassing, localReentry, replicas, interop } = session.options
-    this.isOurs = interop === 'none'
+    this.holdfastOnly = interop === 'none'
     // A lease known only to the primary could be lost in a fail-over: with replicas, every level goes through Redis.
     this.passesOn = isAnnounced && localPassing && !replicas
     this.reentersLocally = localReentry && !replicas
@@ -71,8 +71,8 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
     const tombstoneKey = this.tombstoneKey(owner)
     const asksForNote = !waits || this.isNoteWanted
     const command = { lockName, key, tombstoneKey, owner, holds, leaseMs, stamp, note, asksForNote }
-    return waits && session.plainQueue.mayEnter(key, owner) && this.isGiven
-      ? handleReply(this.acquireOrStand(command), handler)
+    return waits && session.plainQueue.mayEnter(key, owner) && this.canGrant
+      ? handleReply(this.acquireOrEnqueue(command), handler)
       : session.runner.ask(acquireCall(command), handler)
   }
 
@@ -89,20 +89,20 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
    * Whether a release grants the lock to the first waiter. If the channel's subscribers cannot be counted (unsharded
    * messages on a cluster), every release is published to all.
    */
-  protected get isGiven(): boolean {
+  protected get canGrant(): boolean {
     return this.announcedOn !== null && this.session.runner.countsSubscribers(this.announcedOn)
   }
 
-  private async acquireOrStand(command: AcquireCommand): Promise<AcquireReply> {
-    const { key, session, lineKey } = this
+  private async acquireOrEnqueue(command: AcquireArguments): Promise<AcquireReply> {
+    const { key, session, queueKey } = this
     const { plainQueue, runner, runtime } = session
     const { owner } = command
     const { aliveForMs } = plainQueue
-    const stoodBefore = plainQueue.ownerAt(key) === owner
+    const wasQueued = plainQueue.ownerAt(key) === owner
     const { liveness, nonce } = plainQueue.enter(key, owner)
     const sentAt = runtime.now()
     try {
-      const reply = await acquire(runner, command, { lineKey, aliveForMs, nonce })
+      const reply = await acquire(runner, command, { queueKey, aliveForMs, nonce })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
         liveness.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
       } else {
@@ -110,7 +110,7 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
       }
       return reply
     } catch (error) {
-      if (!stoodBefore) {
+      if (!wasQueued) {
         plainQueue.leave(key, owner)
       }
       throw error
@@ -118,21 +118,21 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
-    const { lockName, key, announcedOn: channel, isNoted, lineKey } = this
+    const { lockName, key, announcedOn: channel, isNoted, queueKey } = this
     const { runner } = this.session
     // Copied field by field: object spread would cost more than the rest of a release.
     const command = {
       lockName,
       key,
       tombstoneKey: this.tombstoneKey(owner),
-      lineKey,
+      queueKey,
       channel,
       owner,
       holds,
       stamp,
       isNoted,
-      unseated: holds === 0 ? this.unseatedWithout(owner) : undefined,
-      tellsLineAlone: this.isOurs && this.isGiven,
+      unqueuedListeners: holds === 0 ? this.unqueuedListenersWithout(owner) : undefined,
+      tellsQueueAlone: this.holdfastOnly && this.canGrant,
     }
     return runner.run(releaseCall(runner, command), handler)
   }
@@ -141,10 +141,10 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
    * Connections of this client that would hear the release but are not queued; undefined: the release grants to no
    * waiter.
    */
-  private unseatedWithout(owner: string): number | undefined {
+  private unqueuedListenersWithout(owner: string): number | undefined {
     const { key, announcedOn: channel, session } = this
     session.plainQueue.leave(key, owner)
-    return channel !== null && this.isGiven
+    return channel !== null && this.canGrant
       ? session.plainQueue.listenersNotInLineAt(key, channel)
       : undefined
   }
@@ -152,9 +152,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
   /**
    * The lock was granted to another client and nothing was published: the head here must enter the queue from now on.
    */
-  wentToAnother(forMs: number | undefined): void {
+  onGrantedElsewhere(forMs: number | undefined): void {
     const { session, key } = this
-    if (!this.isOurs) {
+    if (!this.holdfastOnly) {
       session.grantedLocks.watch(this, forMs ?? session.plainQueue.aliveForMs)
     }
     if (session.plainQueue.ownerAt(key) === undefined) {
@@ -171,9 +171,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
   /**
    * The release was published to no subscriber, so no message reached this client either: its head tries by itself.
    */
-  wentUnheard(): void {
+  onUnheardRelease(): void {
     const { waiter } = this.session
-    if (this.isOurs && waiter.isWaiting(this.key)) {
+    if (this.holdfastOnly && waiter.isWaiting(this.key)) {
       waiter.wake(this.key)
     }
   }

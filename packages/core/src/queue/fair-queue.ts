@@ -1,7 +1,7 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { RejoinBatcher } from './rejoin-batch.js'
 import type { GrantReceiver } from './grants.js'
-import { RedissonTurnChannel } from './redisson-turns.js'
+import { RedissonWakeUpChannel } from './redisson-wake-up.js'
 import { pauseBehindForeign } from './foreign-looks.js'
 import { localName } from '../keys.js'
 import { LivenessWindows } from './liveness.js'
@@ -71,13 +71,13 @@ export function fairQueue(owner: string): string {
 export class FairQueue {
   private readonly lines = new Map<string, LockWaiters>()
   private readonly lineOf = new Map<string, LockWaiters>()
-  private readonly javaTurns: RedissonTurnChannel
+  private readonly javaTurns: RedissonWakeUpChannel
   private readonly timer: SoonestTimer
   /** Of the latest reply. */
   private roundTripMs = 0
 
   constructor(private readonly parts: FairQueueParts) {
-    this.javaTurns = new RedissonTurnChannel(parts.waiter.topics, (owner) => this.wake(owner))
+    this.javaTurns = new RedissonWakeUpChannel(parts.waiter.topics, (owner) => this.wake(owner))
     this.timer = new SoonestTimer(parts.runtime, () => void this.beat())
   }
 

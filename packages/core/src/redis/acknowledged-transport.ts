@@ -22,7 +22,7 @@ export class Acknowledged {
  * carries nothing else, because Redis answers no command behind a WAIT before that has ended.
  */
 export class AcknowledgedTransport implements ScriptTransport {
-  private readonly lanes = new WeakMap<AcknowledgedConnection, Lane>()
+  private readonly rounds = new WeakMap<AcknowledgedConnection, WaitRound>()
 
   constructor(
     private readonly runtime: Runtime,
@@ -81,9 +81,9 @@ export class AcknowledgedTransport implements ScriptTransport {
   }
 
   private sendOn(connection: AcknowledgedConnection, request: SendRequest): Promise<Acknowledged> {
-    const lane = this.lanes.get(connection) ?? new Lane(this.runtime, connection, this.needed)
-    this.lanes.set(connection, lane)
-    return lane.add(request)
+    const round = this.rounds.get(connection) ?? new WaitRound(this.runtime, connection, this.needed)
+    this.rounds.set(connection, round)
+    return round.add(request)
   }
 }
 
@@ -98,9 +98,9 @@ interface QueuedRequest extends SendRequest {
 }
 
 /** One round trip at a time; commands that arrive meanwhile share the WAIT of the next (group commit). */
-class Lane {
+class WaitRound {
   private queue: QueuedRequest[] = []
-  private isFlying = false
+  private isRunning = false
 
   constructor(
     private readonly runtime: Runtime,
@@ -112,25 +112,25 @@ class Lane {
     const answer = new Promise<Acknowledged>((resolve, reject) =>
       this.queue.push({ ...request, resolve, reject }),
     )
-    if (!this.isFlying) {
-      this.isFlying = true
+    if (!this.isRunning) {
+      this.isRunning = true
       // Commands of the same event-loop turn share one round trip.
-      this.runtime.nextTick(() => void this.fly())
+      this.runtime.nextTick(() => void this.run())
     }
     return answer
   }
 
-  private async fly(): Promise<void> {
+  private async run(): Promise<void> {
     while (this.queue.length > 0) {
       const { connection, needed } = this
-      const passengers = this.board()
-      if (passengers.length === 0) {
+      const requests = this.takeWanted()
+      if (requests.length === 0) {
         continue
       }
-      const answers = Promise.allSettled(passengers.map(({ command }) => command(connection)))
+      const answers = Promise.allSettled(requests.map(({ command }) => command(connection)))
       const waited = connection.wait(needed.acks, needed.timeoutMs)
       const [settled, replicas] = await Promise.all([answers, settledAs(waited)])
-      passengers.forEach(({ resolve, reject }, i) => {
+      requests.forEach(({ resolve, reject }, i) => {
         const answer = settled[i]
         if (answer?.status !== 'fulfilled') {
           reject(answer?.reason)
@@ -142,11 +142,11 @@ class Lane {
         }
       })
     }
-    this.isFlying = false
+    this.isRunning = false
   }
 
   /** Rejects commands whose deadline has passed while they queued behind slow replicas. */
-  private board(): QueuedRequest[] {
+  private takeWanted(): QueuedRequest[] {
     const waiting = this.queue
     this.queue = []
     for (const { isWanted, reject } of waiting) {

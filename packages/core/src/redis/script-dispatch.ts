@@ -6,7 +6,7 @@ import type { ScriptTransport } from './redis-port.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { UnderWay } from './under-way.js'
+import { InFlightCounter } from './in-flight-counter.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
@@ -38,7 +38,7 @@ export class ScriptDispatch {
   private readonly demoted: () => void
   private readonly batchSize: number
   private readonly movingSlots: MovingSlots | null
-  private readonly underWay: UnderWay
+  private readonly underWay: InFlightCounter
   private readonly mostGathered: number
   private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
@@ -53,7 +53,7 @@ export class ScriptDispatch {
     this.demoted = demoted
     this.batchSize = batchSize
     this.movingSlots = movingSlots
-    this.underWay = new UnderWay(runtime)
+    this.underWay = new InFlightCounter(runtime)
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
 

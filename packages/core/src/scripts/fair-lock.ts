@@ -129,7 +129,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     arrival,
     ...grantArguments(runner, line),
     marksOf(alive),
-    ...wishes(command),
+    ...optionalArguments(command),
   ]
   const { lockName } = line
   const keys = [...line.keys, tombstoneKey, noteKey(line.keys[0] ?? '')]
@@ -137,7 +137,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
 }
 
 /** A re-entry that finds a string has lost the lock, whatever the rule. */
-function wishes({ line, holds, note }: FairAcquireCommand): string[] {
+function optionalArguments({ line, holds, note }: FairAcquireCommand): string[] {
   const wanted = note ? [wantedNote(note)] : []
   return line.waitsForForeign && holds === 1 ? [wanted[0] ?? '', '1'] : wanted
 }

@@ -3,7 +3,7 @@ import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, either, isToken, parts } from '../redis/shapes.js'
-import { argsOf, type AcquireCommand } from './lock.js'
+import { argsOf, type AcquireArguments } from './lock.js'
 import { wantedNote } from './note.js'
 import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 
@@ -13,7 +13,7 @@ export const acquireFencedScript = defineScript(
 )
 
 /** A first acquire: `holds` is 1. */
-export interface AcquireFencedCommand extends AcquireCommand {
+export interface AcquireFencedCommand extends AcquireArguments {
   readonly tokenKey: string
   /** `time`: never below the clock of Redis, in microseconds. */
   readonly tokens: 'counter' | 'time'

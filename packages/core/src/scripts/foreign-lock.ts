@@ -1,4 +1,4 @@
-import { givenLine, probeKey } from '../keys.js'
+import { grantQueueKey, probeKey } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { either, facts, numberFrom, yesOrNo } from '../redis/shapes.js'
@@ -42,5 +42,5 @@ export const leaveScript = defineScript('foreign-lock/leave', yesOrNo)
 /** Takes a waiter out of the line of a plain lock. */
 export function leave(runner: ScriptRunner, { lockName, key }: NamedKey, owner: string): Promise<void> {
   const parse = (): void => undefined
-  return runner.run({ script: leaveScript, keys: [givenLine(key)], args: [owner], parse, lockName })
+  return runner.run({ script: leaveScript, keys: [grantQueueKey(key)], args: [owner], parse, lockName })
 }

@@ -18,11 +18,11 @@ import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 import { isForeignCount } from './foreign-lock.js'
 import { noteIn, wantedNote, type HoldNote, type NoteRequest } from './note.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
-import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
+import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
 export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
 
-export interface AcquireCommand {
+export interface AcquireArguments {
   readonly lockName: string
   readonly key: string
   readonly tombstoneKey: string
@@ -38,7 +38,7 @@ export interface AcquireCommand {
 
 /** The place of a client's waiter in the queue for grants. */
 export interface QueuePlace {
-  readonly lineKey: string
+  readonly queueKey: string
   /** How long the waiter counts as alive without another try, ms. */
   readonly aliveForMs: number
   /** Proves a message that grants it the lock: digits of a number above 0 and below 2^40. */
@@ -47,14 +47,14 @@ export interface QueuePlace {
 
 export function acquire(
   runner: ScriptRunner,
-  command: AcquireCommand,
+  command: AcquireArguments,
   place?: QueuePlace,
 ): Promise<AcquireReply> {
   return runner.run(acquireCall(command, place))
 }
 
 /** @param place in line, which the owner takes if it is refused */
-export function acquireCall(command: AcquireCommand, place?: QueuePlace): ScriptCall<AcquireReply> {
+export function acquireCall(command: AcquireArguments, place?: QueuePlace): ScriptCall<AcquireReply> {
   const { lockName, key, tombstoneKey, note, asksForNote } = command
   const args = argsOf(command)
   const keys = asksForNote === true || note || place ? [key, tombstoneKey, noteKey(key)] : [key, tombstoneKey]
@@ -62,14 +62,14 @@ export function acquireCall(command: AcquireCommand, place?: QueuePlace): Script
     args.push(note ? wantedNote(note) : '')
   }
   if (place) {
-    keys.push(place.lineKey)
+    keys.push(place.queueKey)
     args.push(`${place.aliveForMs}`, place.nonce)
   }
   return { script: acquireScript, keys, args, parse: parseAcquire, granted, lockName }
 }
 
 /** Arguments of this script and of those that include it. */
-export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string[] {
+export function argsOf({ owner, holds, leaseMs, stamp }: AcquireArguments): string[] {
   return [
     owner,
     `${holds}`,
@@ -82,7 +82,7 @@ export function argsOf({ owner, holds, leaseMs, stamp }: AcquireCommand): string
 
 export const releaseScript = defineScript('lock/release', anyNumber)
 
-export interface ReleaseCommand {
+export interface ReleaseArguments {
   readonly lockName: string
   readonly key: string
   readonly tombstoneKey: string
@@ -95,11 +95,11 @@ export interface ReleaseCommand {
   /** The hold may have a note. */
   readonly isNoted?: boolean
   /** The queue of waiters that can be granted the lock. */
-  readonly lineKey: string
+  readonly queueKey: string
   /** Connections of this client that would hear the release but are not queued. Absent: grant to no waiter. */
-  readonly unseated?: number | undefined
+  readonly unqueuedListeners?: number | undefined
   /** All waiters are queued unless notified otherwise: with an empty queue, nothing is published. */
-  readonly tellsLineAlone?: boolean
+  readonly tellsQueueAlone?: boolean
 }
 
 export interface ReleaseReply {
@@ -110,7 +110,7 @@ export interface ReleaseReply {
    * The lock was granted to a waiter, for this many ms without a command of its own; not all subscribers were
    * notified.
    */
-  readonly givenForMs?: number
+  readonly grantedForMs?: number
 }
 
 const RELEASED_UNHEARD: ReleaseReply = { kind: 'released', heardBy: 0 }
@@ -124,7 +124,7 @@ const REPLIES: readonly ReleaseReply[] = [
 
 export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
-  command: ReleaseCommand,
+  command: ReleaseArguments,
 ): ScriptCall<ReleaseReply> {
   const {
     lockName,
@@ -135,9 +135,9 @@ export function releaseCall(
     holds,
     stamp,
     isNoted,
-    lineKey,
-    unseated,
-    tellsLineAlone,
+    queueKey,
+    unqueuedListeners,
+    tellsQueueAlone,
   } = command
   const args = [
     owner,
@@ -147,13 +147,13 @@ export function releaseCall(
     REPLAY_GUARD_TTL_MS,
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
-    unseated === undefined ? '' : `${unseated}`,
+    unqueuedListeners === undefined ? '' : `${unqueuedListeners}`,
     INBOX_PREFIX,
   ]
-  if (tellsLineAlone === true) {
+  if (tellsQueueAlone === true) {
     args.push('1')
   }
-  const keys = [key, lineKey]
+  const keys = [key, queueKey]
   // Most releases need neither, and a key that is not passed costs nothing.
   if (holds > 0 || stamp.tombstoneThrough > 0 || isNoted === true) {
     keys.push(tombstoneKey)
@@ -167,7 +167,7 @@ export function releaseCall(
 export function parseReleased(reply: unknown): ReleaseReply {
   const number = Number(reply)
   if (number < 0) {
-    return { kind: 'released', givenForMs: -number }
+    return { kind: 'released', grantedForMs: -number }
   }
   if (number <= REPLIES.length) {
     return number === REPLIES.length ? RELEASED_UNHEARD : (REPLIES[number] as ReleaseReply)
@@ -261,7 +261,7 @@ function renewedAny(answers: RenewReply): RenewReply | undefined {
 
 export const shortenScript = defineScript('lock/shorten', numberFrom(0, 2))
 
-export function shorten(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+export function shorten(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
   return shortenBy(shortenScript, runner, command, { keys: [command.key, command.tombstoneKey], args: [] })
 }
 

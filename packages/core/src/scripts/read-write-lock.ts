@@ -15,7 +15,7 @@ import {
 import { wantedNote, type NoteRequest } from './note.js'
 import { granted, parseShared, type AcquireReply } from './acquire-reply.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
-import { shortenBy, type ShortenCommand, type ShortenReply } from './shorten.js'
+import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
 /** What the scripts of one read-write lock share. */
 export interface ReadWriteKeys {
@@ -45,11 +45,11 @@ export interface ReadAcquireCommand {
   /** The write owner that reads besides; '' for none. */
   readonly besideOwner: string
   /** Behind writers that wait. */
-  readonly standsBack: boolean
+  readonly yieldsToWriters: boolean
 }
 
 export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, standsBack } = command
+  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters } = command
   const { lockName, lock, writers } = keys
   const { sequence, tombstoneThrough } = stamp
   return runner.run({
@@ -57,7 +57,7 @@ export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): 
     keys: [lock, tombstoneKey, writers, readTimeouts(lock, owner), noteKey(lock)],
     args: [
       ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
-      ...[besideOwner, standsBack ? '1' : '0'],
+      ...[besideOwner, yieldsToWriters ? '1' : '0'],
     ],
     parse: parseShared,
     granted,
@@ -129,7 +129,7 @@ function parseRemaining(reply: unknown): number | null {
 
 export const shortenReadScript = defineScript('read-lock/shorten', numberFrom(0, 2))
 
-export function shortenRead(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+export function shortenRead(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
   const { key, tombstoneKey, owner } = command
   const { before, behind } = otherReadersTimeouts(key)
   const keys = [key, tombstoneKey, readTimeouts(key, owner), before]
@@ -138,7 +138,7 @@ export function shortenRead(runner: ScriptRunner, command: ShortenCommand): Prom
 
 export const shortenWriteScript = defineScript('write-lock/shorten', numberFrom(0, 2))
 
-export function shortenWrite(runner: ScriptRunner, command: ShortenCommand): Promise<ShortenReply> {
+export function shortenWrite(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
   const { key, tombstoneKey } = command
   const { before, behind } = otherReadersTimeouts(key)
   return shortenBy(shortenWriteScript, runner, command, { keys: [key, tombstoneKey, before], args: [behind] })

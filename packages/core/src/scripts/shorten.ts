@@ -3,7 +3,7 @@ import type { Script } from '../redis/script.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** Makes the lease of an owner end sooner; the same for each kind of lock, whose scripts differ. */
-export interface ShortenCommand {
+export interface ShortenArguments {
   readonly lockName: string
   readonly key: string
   readonly tombstoneKey: string
@@ -22,7 +22,7 @@ const REPLIES: readonly ShortenReply[] = ['lost', 'shortened', 'superseded']
 export function shortenBy(
   script: Script,
   runner: ScriptRunner,
-  { lockName, owner, leaseMs, stamp }: ShortenCommand,
+  { lockName, owner, leaseMs, stamp }: ShortenArguments,
   more: { readonly keys: string[]; readonly args: readonly string[] },
 ): Promise<ShortenReply> {
   const { sequence, tombstoneThrough } = stamp

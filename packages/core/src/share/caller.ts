@@ -37,7 +37,7 @@ export interface SharedResult<T> {
 }
 
 /** The flight that a caller waits for, as the caller sees it. */
-export interface Awaited<T> {
+export interface AwaitedRun<T> {
   leave(caller: Caller<T>): void
   /** Its time to wait is over. */
   overdue(caller: Caller<T>): void
@@ -49,7 +49,7 @@ export class Caller<T> {
   private resolve!: (result: SharedResult<T> | Promise<SharedResult<T>>) => void
   private reject!: (error: unknown) => void
   private timer: { cancel(): void } | null = null
-  private flight: Awaited<T> | null = null
+  private flight: AwaitedRun<T> | null = null
   readonly startedAt: number
   /** How many commands its flight had sent when it came: what they were answered may be older than an `invalidate`. */
   joinedAt = 0
@@ -76,7 +76,7 @@ export class Caller<T> {
   }
 
   /** Begins to wait for the flight. */
-  waitFor(flight: Awaited<T>, joinedAt: number): void {
+  waitFor(flight: AwaitedRun<T>, joinedAt: number): void {
     this.flight = flight
     this.joinedAt = joinedAt
     this.signal?.addEventListener('abort', this.onAbort, { once: true })

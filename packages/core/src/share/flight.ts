@@ -9,7 +9,7 @@ import type { Hold } from '../hold.js'
 import { localName } from '../keys.js'
 import { lockHolder, type LockHolder } from '../lock-holder.js'
 import { unansweredWait } from '../redis/failures.js'
-import type { Awaited, Caller, ResultSource, SharedResult, SharedRun, Task } from './caller.js'
+import type { AwaitedRun, Caller, ResultSource, SharedResult, SharedRun, Task } from './caller.js'
 import { encoded, type ShareCodec } from './codec.js'
 import { detailsIn, detailsOf } from './error-details.js'
 import { SharedError, ShareBusyError, ShareOutcomeUnknownError } from './errors.js'
@@ -75,7 +75,7 @@ const outside = new AsyncResource('holdfast.share')
  * is known to every command that is sent after it came: so each answer is for those who came before its command, and a
  * result that was invalidated for those alone who came before a command that found it valid. The others look again.
  */
-export class Flight<T> implements Awaited<T> {
+export class Flight<T> implements AwaitedRun<T> {
   private readonly callers = new Set<Caller<T>>()
   /** Whose function runs. */
   private runner: Caller<T> | null = null
@@ -117,7 +117,7 @@ export class Flight<T> implements Awaited<T> {
   start(): void {
     const { session } = this.place
     // Later than all calls of this turn: one look is for all of them.
-    session.background.run(outside.runInAsyncScope(() => Promise.resolve().then(() => this.fly())))
+    session.background.run(outside.runInAsyncScope(() => Promise.resolve().then(() => this.run())))
   }
 
   leave(caller: Caller<T>): void {
@@ -158,9 +158,9 @@ export class Flight<T> implements Awaited<T> {
     return unansweredWait(session.runner.plight, { lockName, waitedMs }, this.trouble)
   }
 
-  private async fly(): Promise<void> {
+  private async run(): Promise<void> {
     try {
-      while (await this.goesOn()) {
+      while (await this.mustLookAgain()) {
         // Its run was lost, or there was none: it looks again.
       }
     } catch (error) {
@@ -169,7 +169,7 @@ export class Flight<T> implements Awaited<T> {
   }
 
   /** @returns whether to look again */
-  private async goesOn(): Promise<boolean> {
+  private async mustLookAgain(): Promise<boolean> {
     let look: Look
     try {
       look = await this.look()
@@ -184,11 +184,11 @@ export class Flight<T> implements Awaited<T> {
       case 'begun':
         return this.runAs(look)
       case 'kept':
-        return this.land(look.result, 'kept', look.asOf)
+        return this.finish(look.result, 'kept', look.asOf)
       case 'awaited':
         return this.landAwaited(look)
       case 'under-way':
-        return this.land(look.older as OlderResult, 'stale', look.asOf)
+        return this.finish(look.older as OlderResult, 'stale', look.asOf)
       case 'crashed':
         throw new ShareOutcomeUnknownError(this.place.lockName)
       case 'left':
@@ -293,7 +293,7 @@ export class Flight<T> implements Awaited<T> {
     }
     if (older) {
       session.background.run(this.refresh(first.task, hold, protocol))
-      return this.land(older, 'stale', asOf)
+      return this.finish(older, 'stale', asOf)
     }
     this.beRunner(first, hold.owner)
     // Whoever is here came before the function begins.
@@ -314,10 +314,10 @@ export class Flight<T> implements Awaited<T> {
       this.runner = null
       return this.callers.size > 0 || this.end(() => undefined)
     }
-    return this.landOf(protocol.endedOutdated, finishedAt, (before) =>
+    return this.finishUnlessOutdated(protocol.endedOutdated, finishedAt, (before) =>
       ended.kind === 'error'
         ? this.fail(ended.error, before)
-        : this.land({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined', before),
+        : this.finish({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined', before),
     )
   }
 
@@ -357,7 +357,7 @@ export class Flight<T> implements Awaited<T> {
     } catch (error) {
       return this.fail(error, EVERYBODY)
     }
-    return this.land({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated', EVERYBODY)
+    return this.finish({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated', EVERYBODY)
   }
 
   private beRunner(caller: Caller<T>, owner: string): void {
@@ -381,16 +381,20 @@ export class Flight<T> implements Awaited<T> {
    * @param isOutdated whether it was invalidated; undefined: not known
    * @param asOf the command that Redis answered so
    */
-  private landOf(isOutdated: boolean | undefined, asOf: number, land: (before: number) => boolean): boolean {
+  private finishUnlessOutdated(
+    isOutdated: boolean | undefined,
+    asOf: number,
+    finish: (before: number) => boolean,
+  ): boolean {
     const { awaited } = this
-    const goesOn = land(isOutdated === false ? asOf : (awaited?.asOf ?? 0))
+    const mustLookAgain = finish(isOutdated === false ? asOf : (awaited?.asOf ?? 0))
     if (isOutdated === true) {
       this.awaited = null
-    } else if (goesOn) {
+    } else if (mustLookAgain) {
       // They fetch the same result, which one more command finds valid or not. Who comes now is no longer of this flight.
       this.onOver(this)
     }
-    return goesOn
+    return mustLookAgain
   }
 
   /**
@@ -399,16 +403,18 @@ export class Flight<T> implements Awaited<T> {
    */
   private landAwaited({ result, isOutdated, asOf }: AwaitedHere): boolean {
     const endedAt = this.place.session.runtime.now() - result.ageMs + SHORT_MS
-    const goesOn = this.landOf(isOutdated, asOf, (before) => this.land(result, 'joined', before, endedAt))
+    const mustLookAgain = this.finishUnlessOutdated(isOutdated, asOf, (before) =>
+      this.finish(result, 'joined', before, endedAt),
+    )
     if ([...this.callers].every(({ startedAt }) => startedAt > endedAt)) {
       // Nobody waits for that run any more: one of those who are left runs.
       this.awaited = null
     }
-    return goesOn
+    return mustLookAgain
   }
 
   /** There is a result, for all callers that came before this command, and before the run had ended. */
-  private land(result: FoundResult, source: ResultSource, before: number, endedAt?: number): boolean {
+  private finish(result: FoundResult, source: ResultSource, before: number, endedAt?: number): boolean {
     if (result.kind !== 'v') {
       const error = new SharedError(this.place.lockName, detailsIn(result.text))
       return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)), endedAt)

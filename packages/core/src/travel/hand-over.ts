@@ -9,7 +9,7 @@ import { untilKnown } from '../redis/until-known.js'
 import { randomHex } from '../runtime/runtime.js'
 import { sendHandOver } from './scripts.js'
 import { tokenFor, travels, type TravellingKind } from './handover-token.js'
-import { giveBackTraveller } from './revoke.js'
+import { releaseTraveller } from './revoke.js'
 
 /** The options of `handOver`. */
 export interface HandOverOptions {
@@ -43,7 +43,9 @@ export async function handOver(hold: LockHold, options: HandOverOptions = {}): P
   const id = randomHex(session.runtime, RANDOM_BYTES)
   const keepMs = options.keepMs ?? acquisition.ttlMs
   session.lastHolders.noteLease(keepMs)
-  const work = acquisition.field.runExclusive(() => giveAway(acquisition, mine, handedOverOwner(id), keepMs))
+  const work = acquisition.field.runExclusive(() =>
+    keepForToken(acquisition, mine, handedOverOwner(id), keepMs),
+  )
   // A client that closes waits for it.
   session.background.run(work)
   await work
@@ -77,7 +79,7 @@ function travellingHold(hold: unknown): TravellingHold {
 }
 
 /** Runs in its turn. Everything that can be refused is refused before the hold ends. */
-async function giveAway(
+async function keepForToken(
   acquisition: Acquisition,
   hold: Hold,
   traveller: string,
@@ -112,7 +114,7 @@ async function giveAway(
 /** Before the command is sent, and whatever its outcome: renewal stops, and the signal aborts. */
 function endForSuccessor(acquisition: Acquisition, hold: Hold): void {
   const { lockName, owner, loss } = acquisition
-  hold.giveAway()
+  hold.endHandedOver()
   acquisition.end(hold)
   loss.set(new LockLostError({ lockName, owner, reason: 'handed-over' }))
 }
@@ -144,5 +146,5 @@ async function nameSuccessor(
 /** The token is not returned: the lock is given back, as far as Redis may still have it, under both names. */
 async function takeBack(acquisition: Acquisition, traveller: string): Promise<void> {
   await acquisition.giveBack()
-  await giveBackTraveller(acquisition.session, acquisition.protocol, traveller)
+  await releaseTraveller(acquisition.session, acquisition.protocol, traveller)
 }

@@ -20,11 +20,11 @@ export async function revoke(locks: LockClient | LockThread, token: string): Pro
   const { lock, owner } = travellerOf(locks, token)
   const { session, protocol } = lock
   session.assertOpen(lock.name)
-  return giveBackTraveller(session, protocol, owner)
+  return releaseTraveller(session, protocol, owner)
 }
 
 /** Releases the lock under the name that stands for its token, as if an acquisition of this client had that name. */
-export async function giveBackTraveller(
+export async function releaseTraveller(
   session: Session,
   protocol: LockProtocol,
   owner: string,

@@ -228,7 +228,7 @@ describe('the scripts (I2)', () => {
   const acquireFirst = (runner: ScriptRunner) =>
     acquire(runner, { ...base, holds: 1, leaseMs: 30_000, stamp: stamp(1), note: wanted })
   const releaseAll = (runner: ScriptRunner, tombstoneThrough = 0) => {
-    const command = { ...base, lineKey: LINE, channel: null, holds: 0, isNoted: true }
+    const command = { ...base, queueKey: LINE, channel: null, holds: 0, isNoted: true }
     return runner.run(releaseCall(runner, { ...command, stamp: stamp(2, tombstoneThrough) }))
   }
 

@@ -100,7 +100,7 @@ describe('a spin lock on the wire', () => {
       runner.run(
         releaseCall(runner, {
           ...{ lockName: NAME, key: NAME, tombstoneKey: `holdfast:latch:{${NAME}}:${owner}` },
-          lineKey: `holdfast:line:{${NAME}}`,
+          queueKey: `holdfast:line:{${NAME}}`,
           ...{ owner, holds: 0, stamp: { sequence: 2, tombstoneThrough: 0 }, channel: null },
         }),
       )

@@ -46,7 +46,7 @@ const triedTwice =
     return entry.answer(reply)
   }
 const given: Step = (entry) => entry.given()
-const turnTaken: Step = (entry) => entry.takeTurn()
+const ticketTaken: Step = (entry) => entry.takeTicket()
 
 // These have no answer yet.
 const trying: Step = (entry) => void entry.tryFirst()
@@ -218,7 +218,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'not-held',
   },
   'held once, the turn is taken': {
-    steps: [tried(ACQUIRED), turnTaken],
+    steps: [tried(ACQUIRED), ticketTaken],
     is: '',
     reenter: NO_TURN,
     lower: NO_TURN,
@@ -504,7 +504,7 @@ describe('the commands of an owner', () => {
 
   it('count as at rest while a name follows, until another is asked for behind it', async () => {
     const entry = await after([tried(ACQUIRED)])
-    const free = entry.takeTurn({ changesNoCount: true })
+    const free = entry.takeTicket({ changesNoCount: true })
     expect(entry.facts).toBe('at rest')
     const release = entry.release(0)
     expect(entry.facts).toBe('')
@@ -663,7 +663,7 @@ describe('what a closing client waits for', () => {
 
 describe('what a release did', () => {
   it.each<[string, Reply, string[]]>([
-    ['gave the lock to another client', { kind: 'released', givenForMs: 80 }, ['went to another for 80']],
+    ['gave the lock to another client', { kind: 'released', grantedForMs: 80 }, ['went to another for 80']],
     ['was announced to nobody', { kind: 'released', heardBy: 0 }, ['unheard']],
     ['was heard', { kind: 'released', heardBy: 2 }, []],
   ])('%s: its protocol hears of it', async (_, reply, told) => {

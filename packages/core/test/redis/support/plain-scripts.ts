@@ -3,8 +3,8 @@ import {
   acquire,
   forceRelease,
   releaseCall,
-  type AcquireCommand,
-  type ReleaseCommand,
+  type AcquireArguments,
+  type ReleaseArguments,
 } from '../../../src/scripts/lock.js'
 
 export const NAME = 'order:42'
@@ -20,10 +20,10 @@ export const stamp = (sequence: number, tombstoneThrough = 0) => ({ sequence, to
 export function plainScripts(runner: () => ScriptRunner) {
   const lock = { lockName: NAME, key: NAME, tombstoneKey: TOMBSTONE, owner: OWNER }
   return {
-    acquireAs: (change: Partial<AcquireCommand> = {}) =>
+    acquireAs: (change: Partial<AcquireArguments> = {}) =>
       acquire(runner(), { ...lock, holds: 1, leaseMs: LEASE_MS, stamp: stamp(1), ...change }),
-    releaseAs: (change: Partial<ReleaseCommand> = {}) => {
-      const waking = { lineKey: 'holdfast:line:{order:42}', channel: CHANNEL }
+    releaseAs: (change: Partial<ReleaseArguments> = {}) => {
+      const waking = { queueKey: 'holdfast:line:{order:42}', channel: CHANNEL }
       const command = { ...lock, ...waking, holds: 0, stamp: stamp(2), ...change }
       return runner().run(releaseCall(runner(), command))
     },

@@ -48,11 +48,11 @@ class FakeRedis implements EntryCommands {
     return this.send<ShortenReply, ShortenReply>(`shorten ${wordsOf(change)} to ${leaseMs}`, identity)
   }
 
-  wentToAnother(forMs: number | undefined): void {
+  onGrantedElsewhere(forMs: number | undefined): void {
     this.told.push(`went to another for ${forMs}`)
   }
 
-  wentUnheard(): void {
+  onUnheardRelease(): void {
     this.told.push('unheard')
   }
 
@@ -184,7 +184,7 @@ export class EntryUnderTest {
   }
 
   /** Its turn, until the returned function is called. */
-  takeTurn({ changesNoCount = false } = {}): () => void {
+  takeTicket({ changesNoCount = false } = {}): () => void {
     let free = (): void => undefined
     const over = new Promise<void>((resolve) => (free = resolve))
     void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.runExclusive(() => over))

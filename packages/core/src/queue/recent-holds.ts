@@ -3,7 +3,7 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 
 /** The latest turn of this client at one lock. */
-interface Turn {
+interface RecentHold {
   /** For how long others come first, at most, ms. */
   readonly longestMs: number
   readonly heldMs: number
@@ -28,7 +28,7 @@ interface EndingHold {
   readonly heldSince: number
 }
 
-interface TurnsParts {
+interface RecentHoldsParts {
   readonly runtime: Clock
   readonly runner: Pick<ScriptRunner, 'countsSubscribers'>
   readonly waiter: { isListening(key: string): boolean }
@@ -48,10 +48,10 @@ const MOST_LOCKS = 1_000
  * longer, or are further away. The time is the shorter the more announcements it has heard since: nobody else's state
  * is needed, and nothing of it is in Redis. See docs/decisions/0073-nobody-starves.md.
  */
-export class Turns {
-  private readonly byKey = new Map<string, Turn>()
+export class RecentHolds {
+  private readonly byKey = new Map<string, RecentHold>()
 
-  constructor(private readonly parts: TurnsParts) {}
+  constructor(private readonly parts: RecentHoldsParts) {}
 
   /** For how many ms others come first, before the head of a line here tries. */
   standsBackMs({ key, announcedOn }: AnnouncedLock, after: 'message' | 'entering'): number {
@@ -85,12 +85,12 @@ export class Turns {
     }
   }
 
-  ended({ key, announcedOn }: AnnouncedLock, { givenForMs, heardBy }: ReleaseReply): void {
+  ended({ key, announcedOn }: AnnouncedLock, { grantedForMs, heardBy }: ReleaseReply): void {
     const turn = announcedOn ? this.byKey.get(key) : undefined
     if (!turn || !announcedOn) {
       return
     }
-    if (givenForMs !== undefined) {
+    if (grantedForMs !== undefined) {
       turn.end = 'given'
     } else if (heardBy !== undefined) {
       const others = heardBy - Number(turn.hearsItself)
@@ -100,7 +100,7 @@ export class Turns {
     }
   }
 
-  private announced(turn: Turn): number {
+  private announced(turn: RecentHold): number {
     turn.heard += 1
     const { longestMs, heldMs, endedAt, heard, end } = turn
     if (end !== 'given' || heard > 1) {
@@ -114,11 +114,11 @@ export class Turns {
   }
 
   /** Others have heard of the latest release just now. */
-  private beforeEntering({ end, heard, endedAt, longestMs }: Turn): number {
+  private beforeEntering({ end, heard, endedAt, longestMs }: RecentHold): number {
     return end === 'announced' && heard <= 0 ? Math.max(0, endedAt + longestMs - this.parts.runtime.now()) : 0
   }
 }
 
-function shareLeft({ others }: Turn, turns: number): number {
+function shareLeft({ others }: RecentHold, turns: number): number {
   return Math.max(0, 1 - turns / (others + 1))
 }

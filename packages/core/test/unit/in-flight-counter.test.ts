@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { UnderWay } from '../../src/redis/under-way.js'
+import { InFlightCounter } from '../../src/redis/in-flight-counter.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 
-let underWay: UnderWay
+let underWay: InFlightCounter
 let nowMs: number
 
 beforeEach(() => {
   nowMs = 0
-  underWay = new UnderWay({ ...systemRuntime, now: () => nowMs })
+  underWay = new InFlightCounter({ ...systemRuntime, now: () => nowMs })
 })
 
 /** So many commands leave one after the other, and each is answered after so long. */

@@ -14,7 +14,7 @@ const ROUND_TRIPS = 16
  * Measures one round trip at a time. The shortest of the latest counts: longer ones tell of queues and of a busy machine,
  * not of the way.
  */
-class Distance {
+class RoundTripEstimate {
   private startedAt = 0
   private repliesLeft = 0
   private measured = 0
@@ -57,14 +57,14 @@ class Distance {
  * send again in the same turn. If all of them were sent as one script, Redis would idle while the callers run, and
  * the callers while Redis works.
  */
-export class UnderWay {
+export class InFlightCounter {
   private unanswered = 0
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
-  private readonly distance: Distance
+  private readonly distance: RoundTripEstimate
 
   constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick' | 'now'>) {
-    this.distance = new Distance(() => runtime.now())
+    this.distance = new RoundTripEstimate(() => runtime.now())
   }
 
   /**

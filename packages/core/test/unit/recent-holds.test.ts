@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import { Turns } from '../../src/queue/turns.js'
+import { RecentHolds } from '../../src/queue/recent-holds.js'
 import type { ReleaseReply } from '../../src/scripts/lock.js'
 
 // How long a client stands back that has had a lock, and three others that listen, unless a row says something else.
@@ -9,32 +9,32 @@ const LOCK = { key: 'order:42', announcedOn: 'channel' }
 let clock: ManualClock
 let countsAll: boolean
 let hearsItself: boolean
-let turns: Turns
+let recent: RecentHolds
 
 beforeEach(() => {
   clock = new ManualClock(0)
   countsAll = true
   hearsItself = false
-  turns = new Turns({
+  recent = new RecentHolds({
     runtime: clock,
     runner: { countsSubscribers: () => countsAll },
     waiter: { isListening: () => hearsItself },
   })
 })
 
-const GIVEN: ReleaseReply = { kind: 'released', givenForMs: 2_000 }
+const GIVEN: ReleaseReply = { kind: 'released', grantedForMs: 2_000 }
 const toldTo = (heardBy: number): ReleaseReply => ({ kind: 'released', heardBy })
 
 function had(heldMs: number, reply: ReleaseReply = toldTo(3), isListening = false): void {
   hearsItself = isListening
   ending(heldMs)
-  turns.ended(LOCK, reply)
+  recent.ended(LOCK, reply)
 }
 
 const ending = (heldMs: number, protocol = LOCK): void =>
-  turns.ending({ protocol, heldSince: clock.now() - heldMs }, clock.now())
-const announced = (): number => turns.standsBackMs(LOCK, 'message')
-const entering = (): number => turns.standsBackMs(LOCK, 'entering')
+  recent.ending({ protocol, heldSince: clock.now() - heldMs }, clock.now())
+const announced = (): number => recent.standsBackMs(LOCK, 'message')
+const entering = (): number => recent.standsBackMs(LOCK, 'entering')
 const announcements = (count: number): number[] => Array.from({ length: count }, announced)
 
 describe('a client that has had a lock', () => {
@@ -56,7 +56,7 @@ describe('a client that has had a lock', () => {
     expect(announcements(2)).toEqual([10, 7.5])
     ending(200)
     expect(announced()).toBe(10)
-    turns.ended(LOCK, toldTo(4))
+    recent.ended(LOCK, toldTo(4))
     expect(announced()).toBe(7.5)
   })
 
@@ -107,7 +107,7 @@ describe('a client that has had a lock', () => {
     had(200)
     for (let i = 0; i < 1_000; i += 1) ending(200, { ...LOCK, key: `other:${i}` })
     expect(announcements(1)).toEqual([0])
-    expect(turns.standsBackMs({ ...LOCK, key: 'other:0' }, 'message')).toBeGreaterThan(0)
+    expect(recent.standsBackMs({ ...LOCK, key: 'other:0' }, 'message')).toBeGreaterThan(0)
   })
 })
 
