@@ -1,7 +1,7 @@
 // Lua into TypeScript, TypeScript into build, that into the bundles of dist.
 import { fileURLToPath } from 'node:url'
 import './embed-lua.mjs'
-import { makeBoardPage } from './board-page.mjs'
+import { makeBoardPage } from '../packages/board/build-page.mjs'
 import { bundle } from './packages/bundle.mjs'
 import { isBundled, noteBundled } from './packages/bundled-before.mjs'
 import { copyLicense } from './packages/copy-license.mjs'

@@ -21,15 +21,15 @@ export const COMMANDS = {
   'test:runtimes': { step: 'scripts/runtimes.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
-  'test:interop': { step: 'scripts/interop.mjs --smoke' },
+  'test:interop': { step: 'packages/interop/run/main.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
-  'test:fence': { step: 'scripts/fence.mjs --smoke' },
+  'test:fence': { step: 'packages/fence/databases/main.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
   'test:peers': { smoke: 'scripts/peers.mjs --only bullmq' },
-  'test:redlock': { smoke: 'scripts/redlock-suites.mjs --only redlock-4' },
+  'test:redlock': { smoke: 'packages/redlock/suites/main.mjs --only redlock-4' },
   // A host that cannot be fetched is skipped, and says so.
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },
-  'measure:testing': { smoke: 'scripts/measure-test-redis.mjs' },
+  'measure:testing': { smoke: 'packages/testing/measure.mjs' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
   'test:planted': { step: 'scripts/planted-bugs.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
@@ -42,7 +42,7 @@ export const COMMANDS = {
   'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
-  'bench:redisson': { smoke: 'scripts/interop.mjs --bench --brief' },
+  'bench:redisson': { smoke: 'packages/interop/run/main.mjs --bench --brief' },
   meter: { step: 'npm run meter' },
   types: { step: 'npm run types' },
   lint: { step: 'npm run lint' },

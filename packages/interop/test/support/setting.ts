@@ -1,6 +1,6 @@
 import type { Kind } from './side.js'
 
-/** What `scripts/interop.mjs` says of this run. */
+/** What `packages/interop/run/main.mjs` says of this run. */
 interface Setting {
   readonly mode: 'all' | 'smoke' | 'bench'
   /** The bench for a moment. */

@@ -1,12 +1,12 @@
 // How long a TestRedis takes: to be there in a new process, and to lock and unlock.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { parseOptions, wholeNumber } from './command-line.mjs'
-import { median } from './median.mjs'
-import { runCommand } from './run-command.mjs'
-import { table } from './table.mjs'
+import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
+import { median } from '../../scripts/median.mjs'
+import { runCommand } from '../../scripts/run-command.mjs'
+import { table } from '../../scripts/table.mjs'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PAIRS = 10_000
 const USAGE = `Usage: npm run measure:testing -- [options]
 

@@ -1,4 +1,4 @@
-import { parseOptionsAndTexts, UsageError, wholeNumber } from '../command-line.mjs'
+import { parseOptionsAndTexts, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
 import { VERSIONS } from './versions.mjs'
 
 export const USAGE = `Usage: npm run test:interop -- [options] [FILE ...] [-- options of Jest]

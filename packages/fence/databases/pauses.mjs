@@ -3,6 +3,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { LockClient } from '@holdfast/core'
+import { open } from './open.mjs'
 
 const [database, url, redisUrl, wanted, mode, name] = process.argv.slice(2)
 const [LEASE_MS, PAUSE_MS, WORK_MS] = [100, 150, 5]
@@ -13,41 +14,12 @@ const MODES = {
   'fences, then reads': [true, 'fence'],
 }
 
-/** Opens a connection: `transaction(work)`, with `send(statement)` in it, and the guard of its library. */
-const CONNECTIONS = {
-  async postgres() {
-    const [{ default: pg }, { fence }] = [await import('pg'), await import('@holdfast/fence/pg')]
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    const send = async (statement) => (await client.query(statement)).rows
-    return { send, fence: (hold) => fence(client, hold), begin: 'BEGIN', end: () => client.end() }
-  },
-  async mariadb() {
-    const [{ createConnection }, { fence }] = [
-      await import('mysql2/promise'),
-      await import('@holdfast/fence/mysql2'),
-    ]
-    const connection = await createConnection(url)
-    const send = async (statement) => (await connection.query(statement))[0]
-    return { send, fence: (hold) => fence(connection, hold), begin: 'BEGIN', end: () => connection.end() }
-  },
-  async sqlite() {
-    const [{ DatabaseSync }, { fence }] = [
-      await import('node:sqlite'),
-      await import('@holdfast/fence/node-sqlite'),
-    ]
-    const db = new DatabaseSync(url, { timeout: 5_000 })
-    const send = async (statement) => db.prepare(statement).all()
-    return { send, fence: (hold) => fence(db, hold), begin: 'BEGIN', end: () => db.close() }
-  },
-}
-
 /** Unless the one that counts has ended. */
 const tell = (message) => process.connected && process.send(message)
 
 const work = async () => {
   const [isGuarded, first] = MODES[mode]
-  const { send, fence, begin, end } = await CONNECTIONS[database]()
+  const { send, fence, end } = await open(database, url)
   const locks = await LockClient.connect(redisUrl, { bareCalls: 'allow' })
   locks.on('lost', () => undefined)
   const lock = locks.getFencedLock(`pauses ${mode} ${database} ${name}`, { tokens: 'time' })
@@ -67,7 +39,7 @@ const work = async () => {
     if (Math.random() < 0.5) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS)
     const isLate = hold.isLost
     try {
-      await send(begin)
+      await send('BEGIN')
       if (isGuarded) await fence(hold)
       if (first === 'fence') value = await read()
       await send(`INSERT INTO writes (name, token) VALUES ('${name}', ${hold.token})`)
@@ -87,7 +59,7 @@ const work = async () => {
 }
 
 const run = async (mode) => {
-  const { send, end } = await CONNECTIONS[database]()
+  const { send, end } = await open(database, url)
   const serial = { postgres: 'SERIAL', mariadb: 'SERIAL', sqlite: 'INTEGER' }[database]
   for (const table of ['writes', 'counters']) await send(`DROP TABLE IF EXISTS ${table}`)
   await send(`CREATE TABLE writes (id ${serial} PRIMARY KEY, name VARCHAR(10), token BIGINT)`)

@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outcomeOf } from '@holdfast/faults/harness'
-import { parseArguments, USAGE } from './interop/arguments.mjs'
-import { builtDriver } from './interop/driver.mjs'
-import { lacksOf } from './interop/versions.mjs'
-import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
-import { runCommand } from './run-command.mjs'
-import { NotAvailable } from './support/cache.mjs'
-import { cellOf, cleanCommit, publish } from './support/record.mjs'
-import { inTwoRuns } from './support/two-runs.mjs'
+import { parseArguments, USAGE } from './arguments.mjs'
+import { builtDriver } from './driver.mjs'
+import { lacksOf } from './versions.mjs'
+import { interruption } from '../../../scripts/interruption.mjs'
+import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
+import { NotAvailable } from '../../../scripts/support/cache.mjs'
+import { cellOf, cleanCommit, publish } from '../../../scripts/support/record.mjs'
+import { inTwoRuns } from '../../../scripts/support/two-runs.mjs'
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const TESTS = 'packages/interop/test'
 /** What a NameMapper changes is what keys and channels are called. */
 const MAPPED = ['names', 'locks', 'semaphore']
@@ -44,7 +44,7 @@ const runTests = async (files, setting, { path, forJest }) => {
   }
 }
 
-/** @returns {Promise<import('./support/record.mjs').Cell>} */
+/** @returns {Promise<import('../../../scripts/support/record.mjs').Cell>} */
 const cellWith = async (version, classPath, column, { wanted, path }) => {
   const { mode, brief, contentionMs, files, forJest, writeDocs } = wanted
   const isMapped = column === 'mapped'

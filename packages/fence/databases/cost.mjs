@@ -1,42 +1,10 @@
 // What the fence costs: a transaction that reads and writes a row, with it and without it, in turns. Arguments: name of the
 // database, its URL, ms of each turn.
+import { open } from './open.mjs'
+
 const [database, url, ms] = process.argv.slice(2)
 const [ROUNDS, WRITERS] = [7, 32]
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
-
-const OPEN = {
-  async postgres() {
-    const [{ default: pg }, { fence }] = [await import('pg'), await import('@holdfast/fence/pg')]
-    const client = new pg.Client({ connectionString: url })
-    await client.connect()
-    return {
-      send: (statement) => client.query(statement),
-      fence: (hold) => fence(client, hold),
-      end: () => client.end(),
-    }
-  },
-  async mariadb() {
-    const [{ createConnection }, { fence }] = [
-      await import('mysql2/promise'),
-      await import('@holdfast/fence/mysql2'),
-    ]
-    const connection = await createConnection(url)
-    return {
-      send: (statement) => connection.query(statement),
-      fence: (hold) => fence(connection, hold),
-      end: () => connection.end(),
-    }
-  },
-  async sqlite() {
-    const [{ default: Database }, { fence }] = [
-      await import('better-sqlite3'),
-      await import('@holdfast/fence/better-sqlite3'),
-    ]
-    const db = new Database(url)
-    const send = (statement) => db.prepare(statement)[/^SELECT/.test(statement) ? 'all' : 'run']()
-    return { send, fence: (hold) => fence(db, hold), end: () => db.close() }
-  },
-}
 
 const transaction = async ({ send, fence }, row, hold) => {
   await send('BEGIN')
@@ -58,7 +26,7 @@ const rateOf = async (writers, hold) => {
 }
 
 const all = await Promise.all(
-  Array.from({ length: database === 'sqlite' ? 1 : WRITERS }, () => OPEN[database]()),
+  Array.from({ length: database === 'sqlite' ? 1 : WRITERS }, () => open(database, url)),
 )
 const [first] = all
 await first.send('DROP TABLE IF EXISTS costs')

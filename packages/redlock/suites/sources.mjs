@@ -1,7 +1,7 @@
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from '../redis/run.mjs'
-import { cachedFolder, fetched, fingerprint } from '../support/cache.mjs'
+import { run } from '../../../scripts/redis/run.mjs'
+import { cachedFolder, fetched, fingerprint } from '../../../scripts/support/cache.mjs'
 
 const TOOLS = { ava: '6.4.1', chai: '4.5.0', mocha: '11.7.5', vitest: '3.2.7' }
 

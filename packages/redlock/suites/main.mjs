@@ -1,10 +1,10 @@
 // The test suites of redlock 4, of redlock 5 and of its fork by Sesame Care, unchanged, on @holdfast/redlock.
 import { parseArgs } from 'node:util'
-import { SUITES } from './suites/catalog.mjs'
-import { startServers } from './suites/servers.mjs'
-import { resultsOf } from './suites/run-suite.mjs'
-import { makeTools, sourceOf } from './suites/sources.mjs'
-import { NotAvailable } from './support/cache.mjs'
+import { SUITES } from './catalog.mjs'
+import { startServers } from './servers.mjs'
+import { resultsOf } from './run-suite.mjs'
+import { makeTools, sourceOf } from './sources.mjs'
+import { NotAvailable } from '../../../scripts/support/cache.mjs'
 
 const NAMES = Object.keys(SUITES)
 const LEAST = 0.9

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { chmod, chown, mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { run, works } from '../redis/run.mjs'
+import { run, works } from '../../../scripts/redis/run.mjs'
 
 const LIMIT_MS = 120_000
 const TABLES = [
@@ -71,17 +71,8 @@ const startPostgres = async (folder) => {
   await mkdir(data)
   if (setting.uid !== undefined) await chown(data, setting.uid, setting.gid)
   await succeeded(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-N'], setting)
-  const options = [
-    '-D',
-    data,
-    '-p',
-    `${port}`,
-    '-c',
-    'listen_addresses=127.0.0.1',
-    '-c',
-    'max_connections=200',
-  ]
-  const quick = ['-c', `unix_socket_directories=${data}`, '-c', 'fsync=off']
+  const options = ['-D', data, '-p', `${port}`, '-c', 'listen_addresses=127.0.0.1']
+  const quick = ['-c', 'max_connections=200', '-c', `unix_socket_directories=${data}`, '-c', 'fsync=off']
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const psql = (statement) => run(join(bin, 'psql'), [url, '-qc', statement], { limitMs: 10_000 })
   const stop = await started(join(bin, 'postgres'), [...options, ...quick], setting, () =>

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { run } from '../redis/run.mjs'
+import { run } from '../../../scripts/redis/run.mjs'
 import {
   cachedFolder,
   fetched,
@@ -9,9 +9,9 @@ import {
   MAVEN_IS_AWAY,
   NotAvailable,
   requireProgram,
-} from '../support/cache.mjs'
+} from '../../../scripts/support/cache.mjs'
 
-const SOURCES = fileURLToPath(new URL('../../packages/interop/java/', import.meta.url))
+const SOURCES = fileURLToPath(new URL('../java/', import.meta.url))
 const OLDEST_JDK = 17
 
 /**

@@ -7,24 +7,24 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { FENCE_TABLE } from '@holdfast/fence'
-import { startDatabases } from './fence/databases.mjs'
-import { interruption } from './interruption.mjs'
-import { command } from './packages/command.mjs'
-import { packAll } from './packages/tarballs.mjs'
-import { provideRedis } from './redis/provide-redis.mjs'
-import { run } from './redis/run.mjs'
-import { RUNTIMES } from './runtimes/catalog.mjs'
-import { runtimeProgram } from './runtimes/runtime-program.mjs'
-import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
+import { startDatabases } from './databases.mjs'
+import { interruption } from '../../../scripts/interruption.mjs'
+import { command } from '../../../scripts/packages/command.mjs'
+import { packAll } from '../../../scripts/packages/tarballs.mjs'
+import { provideRedis } from '../../../scripts/redis/provide-redis.mjs'
+import { run } from '../../../scripts/redis/run.mjs'
+import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
+import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const HERE = fileURLToPath(new URL('fence/', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const HERE = fileURLToPath(new URL('.', import.meta.url))
 const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest] [--only <library>] [--smoke]
        npm run test:fence -- --pauses <holders>
        npm run test:fence -- --cost <ms>
 
   --versions  the newest and the oldest of each library's versions; default: both
-  --only      a library of scripts/fence/libraries.mjs, such as "kysely on pg"; may be given again
+  --only      a library of packages/fence/databases/libraries.mjs, such as "kysely on pg"; may be given again
   --smoke     the newest versions, without Prisma, TypeORM and Knex
   --pauses    holders whose process stands still beyond the lease, so many for each database, with the guard and without
   --cost      a transaction with the fence and without it, in turns of so many ms
@@ -124,7 +124,7 @@ const projectIn = async (folder, libraries, packed) => {
     cwd: folder,
     signal: interrupted,
   })
-  for (const file of ['libraries.mjs', 'suite.mjs', 'pauses.mjs', 'cost.mjs'])
+  for (const file of ['libraries.mjs', 'open.mjs', 'suite.mjs', 'pauses.mjs', 'cost.mjs'])
     await cp(join(HERE, file), join(folder, file))
 }
 
