@@ -94,10 +94,17 @@ const FLEETS = [
     'http-processes',
     'schedule-processes',
     'share-processes',
-    'queue-of-processes',
+    'queue-of-workers',
     'street',
   ],
-  ...['torture-of-processes', 'telemetry-of-processes', 'processes', 'red-lock-faults', 'red-lock-hung'],
+  ...[
+    'torture-of-processes',
+    'metrics-under-faults',
+    'run-harms',
+    'processes',
+    'red-lock-faults',
+    'red-lock-hung',
+  ],
 ]
 // Whole programs with their children, topologies, and long files that ask no client in particular: a step of their own.
 const LONG = [

@@ -31,7 +31,7 @@ export const COMMANDS = {
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },
   'measure:testing': { smoke: 'packages/testing/measure.mjs' },
   'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
-  'test:planted': { step: 'scripts/planted-bugs.mjs ' },
+  'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
   'bench:trace': {
@@ -64,8 +64,6 @@ export const COMMANDS = {
  */
 export const SCENARIOS_RUN_ELSEWHERE = {
   torture: { step: 'scripts/faults.mjs torture --minutes 1' },
-  queue: { test: 'packages/bullmq/test/redis/queue-of-processes.test.ts' },
-  telemetry: { test: 'packages/otel/test/redis/telemetry-of-processes.test.ts' },
   topologies: { step: 'scripts/faults.mjs topologies --smoke' },
 }
 

@@ -1,13 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import { count, optionOf } from './run/options.js'
-import { commandOf, Publication, PublicationError } from './run/publication.js'
 import { runScenario, type CommonOptions } from './run/run-scenario.js'
 import type { Scenario } from './run/scenario.js'
 import { SCENARIOS } from './scenarios/index.js'
 
 const SEED = count(1, 'whole number; decides what happens, and when', { least: 0 })
-const EXIT_CODES =
-  '\nExit code: 0 all held, 1 something was violated, 2 the arguments are wrong, or figures cannot be published.'
+const EXIT_CODES = '\nExit code: 0 all held, 1 something was violated, 2 the arguments are wrong.'
 
 const program = (run: (scenario: Scenario, options: CommonOptions) => Promise<void>): Command => {
   const faults = new Command('npm run faults --')
@@ -26,10 +24,6 @@ const program = (run: (scenario: Scenario, options: CommonOptions) => Promise<vo
       .addOption(optionOf('seed', SEED))
       .option('--history <FILE>', 'keeps the events of the run as JSON lines')
       .option('--json', 'prints what was measured as JSON')
-      .option(
-        '--write-docs',
-        'writes the figures into the page of the scenario, if all held; from a clean tree only',
-      )
       .addHelpText('after', EXIT_CODES)
       .exitOverride()
       .action((options: CommonOptions) => run(scenario, options))
@@ -47,10 +41,9 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
   let code = 0
   const run = async (
     scenario: Scenario,
-    { seed, history, json, writeDocs, ...options }: CommonOptions,
+    { seed, history, json, ...options }: CommonOptions,
   ): Promise<void> => {
     console.error(`${scenario.name}, seed ${seed}${scenario.heading ? `, ${scenario.heading(options)}` : ''}`)
-    const publication = writeDocs ? await Publication.begin(scenario, commandOf(args, seed)) : undefined
     const { report, violations, figures, skipped } = await runScenario(
       scenario,
       options,
@@ -64,17 +57,12 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     const found = violations.length === 0 ? ['No violation.'] : violations.map((each) => `\n${each}`)
     console.log(json === true ? JSON.stringify({ figures, violations }) : [...report, ...found].join('\n'))
     code = violations.length === 0 ? 0 : 1
-    if (code === 0) await publication?.write(report)
   }
   try {
     await program(run).parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof PublicationError) {
-      console.error(`The figures cannot be published: ${error.message}`)
-      return 2
-    }
     console.error(interrupted.aborted ? (interrupted.reason as Error).message : error)
     return 1
   }

@@ -12,15 +12,15 @@ interface Bug {
 }
 
 const script = (path: string): string =>
-  fileURLToPath(new URL(`../../../../scripts/${path}`, import.meta.url))
+  fileURLToPath(new URL(`../../../faults/planted/${path}`, import.meta.url))
 const run = promisify(execFile)
-const { plant } = (await import(script('planted/planting.mjs'))) as {
+const { plant } = (await import(script('planting.mjs'))) as {
   plant: (bug: Bug, text: string) => string
 }
 
 describe('a planted bug', () => {
   it('can be planted, each of them, in what the torture and the tests load', async () => {
-    const { stdout } = await run(process.execPath, [script('planted-bugs.mjs'), '--check'])
+    const { stdout } = await run(process.execPath, [script('run.mjs'), '--check'])
     expect(stdout).toMatch(/^All \d+ bugs can be planted\n$/)
   })
 

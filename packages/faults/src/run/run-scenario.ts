@@ -15,8 +15,6 @@ export interface CommonOptions {
   readonly history?: string | undefined
   /** Prints what was measured as JSON. */
   readonly json?: boolean | undefined
-  /** Publishes the figures. */
-  readonly writeDocs?: boolean | undefined
 }
 
 /** What is the same for a run and its parts. */

@@ -68,8 +68,6 @@ export interface Scenario<S extends OptionSpecs = OptionSpecs> {
   readonly smoke: string
   /** Arguments of the form whose figures stand on its page. */
   readonly long: string
-  /** The page with its figures. Default: docs/reliability.md */
-  readonly page?: string
   /** What is said before anything is done. */
   heading?(options: OptionValues<S>): string
   run(run: Run<S>): Promise<Verdict>

@@ -1,11 +1,7 @@
 import type { Scenario } from '../run/scenario.js'
-import { abandoned } from './abandoned.js'
 import { failover } from './failover.js'
-import { queue } from './queue.js'
 import { pauses } from './pauses.js'
-import { runCommand } from './run-command.js'
 import { replay } from './replay.js'
-import { telemetry } from './telemetry.js'
 import { topologies } from './topologies.js'
 import { torture } from './torture.js'
 import { twoVersions } from './two-versions.js'
@@ -18,10 +14,6 @@ export const SCENARIOS: readonly Scenario[] = [
   pauses,
   replay,
   failover,
-  queue,
-  telemetry,
-  abandoned,
-  runCommand,
   underLoad,
   topologies,
 ]

@@ -1,0 +1,152 @@
+// Plants one mistake at a time into Holdfast: the torture, or a test, has to find each, and nothing without it.
+import { availableParallelism, loadavg } from 'node:os'
+import { RedisServer } from '@holdfast/faults/harness'
+import { parseOptionsAndTexts, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
+import { interruption } from '../../../scripts/interruption.mjs'
+import { PLANTED_BUGS } from './bugs.mjs'
+import { requirePlantable } from './plantable.mjs'
+import { look, nameOf } from './runs.mjs'
+import { outside, simulate, strayNames } from './simulations.mjs'
+import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
+
+const MOST_JOBS = 64
+const MOST_EVIDENCE = 120
+const PROCESSORS = availableParallelism()
+// A run waits for most of its time. Many more at once would fight for the processors, and late is a finding.
+const JOBS = Math.min(6, Math.ceil(1.5 * PROCESSORS))
+const BUSY = 4 * PROCESSORS
+const SECONDS = 60
+const USAGE = `Usage: npm run test:planted -- [options] [TEXT ...]
+
+  TEXT        only the bugs whose name has one of the texts
+  --jobs N    how many runs at a time                            (${JOBS})
+  --check     only see whether each bug can be planted
+  --simulator in simulated worlds instead, without a Redis: says of each bug whether and how soon it is found
+  --seconds N with --simulator: for how long each is looked for       (${SECONDS})
+  --list      name the bugs and who has to find them
+  --help
+
+Exit code: 0 each was found and nothing else, 1 otherwise, 2 the arguments are wrong.`
+const signal = interruption()
+
+const wantedOf = (args) => {
+  const flag = { type: 'boolean', default: false }
+  const number = { type: 'string' }
+  const options = { jobs: number, seconds: number, check: flag, simulator: flag, list: flag, help: flag }
+  const { values, texts } = parseOptionsAndTexts(args, options)
+  const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, MOST_JOBS)
+  const seconds = values.seconds === undefined ? SECONDS : wholeNumber('seconds', values.seconds, 3_600)
+  const names = Object.keys(PLANTED_BUGS).filter(
+    (name) => texts.length === 0 || texts.some((text) => name.includes(text)),
+  )
+  if (names.length === 0) throw new UsageError(`no planted bug has '${texts.join("' or '")}' in its name`)
+  return { ...values, jobs, seconds, names }
+}
+
+/** Every finder without a bug first: one that finds fault with anything would find every bug. */
+const looksFor = (names) => {
+  const finders = new Map(names.map((name) => [nameOf(PLANTED_BUGS[name]), PLANTED_BUGS[name]]))
+  return [
+    ...[...finders].map(([name, finder]) => ({ finder, what: `without a bug, ${name}` })),
+    ...names.map((name) => ({ finder: PLANTED_BUGS[name], bug: name, what: name })),
+  ]
+}
+
+/** @returns {Promise<number>} how many looks did not see what they should */
+const lookAll = async ({ names, jobs }, redisUrl) => {
+  const looks = looksFor(names)
+  const [total, startedAt] = [looks.length, performance.now()]
+  let [done, wrong] = [0, 0]
+  const worker = async () => {
+    for (let next = looks.shift(); next && !signal.aborted; next = looks.shift()) {
+      const said = await resultOf(next, redisUrl)
+      if (signal.aborted) return
+      done += 1
+      wrong += said.right ? 0 : 1
+      const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      const evidence = said.right ? said.evidence.slice(0, MOST_EVIDENCE) : said.evidence
+      console.log(`${said.word}  ${next.what}: ${evidence}  (${done} of ${total}, ${seconds} s)`)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  return wrong
+}
+
+const resultOf = async ({ finder, bug }, redisUrl) => {
+  try {
+    const { found, evidence } = await look(finder, { bug, redisUrl, signal })
+    const word = bug ? (found ? 'caught' : 'MISSED') : found ? 'DIRTY ' : 'clean '
+    return { word, right: found === Boolean(bug), evidence }
+  } catch (error) {
+    return { word: 'BROKEN', right: false, evidence: error.message }
+  }
+}
+
+/** @returns {Promise<string>} what was found, and how soon */
+const simulateAll = async ({ names, jobs, seconds }) => {
+  const clean = await simulate({ seconds, signal })
+  if (clean.found) throw new Error(`without a bug a world breaks a rule: ${clean.evidence}`)
+  console.log(`clean   without a bug: ${clean.evidence}`)
+  const wanted = names.filter((name) => outside(name, PLANTED_BUGS[name]) === undefined)
+  for (const name of names.filter((each) => !wanted.includes(each))) {
+    console.log(`outside ${name}: ${outside(name, PLANTED_BUGS[name])}`)
+  }
+  const found = []
+  const left = [...wanted]
+  const worker = async () => {
+    for (let name = left.shift(); name && !signal.aborted; name = left.shift()) {
+      const result = await simulate({ bug: name, planted: PLANTED_BUGS[name], seconds, signal }).catch(
+        (error) => ({
+          ...{ found: false, seconds: 0, evidence: `it does not run to an end: ${error.message}` },
+        }),
+      )
+      if (result.found) found.push(result.seconds)
+      const word = result.found ? `${result.seconds.toFixed(1).padStart(5)} s ` : 'missed  '
+      console.log(`${word}${name}: ${result.evidence.slice(0, MOST_EVIDENCE)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, worker))
+  signal.throwIfAborted()
+  const median = found.toSorted((a, b) => a - b)[Math.floor(found.length / 2)] ?? 0
+  const share = Math.round((100 * found.length) / wanted.length)
+  return `${found.length} of ${wanted.length} found (${share} %), the median after ${median.toFixed(1)} s`
+}
+
+const excuse = () => {
+  const load = loadavg()[0]
+  if (load < BUSY) return ''
+  return `. But this machine is busy: a load of ${load.toFixed(0)} on ${PROCESSORS} processors makes anything late`
+}
+
+const main = async (wanted) => {
+  for (const name of wanted.names) requirePlantable(PLANTED_BUGS[name])
+  const strays = strayNames(PLANTED_BUGS)
+  if (strays.length > 0) throw new Error(`no bug for the simulator to leave out: ${strays.join('; ')}`)
+  if (wanted.simulator) return simulateAll(wanted)
+  if (wanted.check) return `All ${wanted.names.length} bugs can be planted`
+  const program = await provideServerProgram({ log: (line) => console.error(line) })
+  process.env.PATH = program.path
+  try {
+    const redis = await RedisServer.start()
+    try {
+      const wrong = await lookAll(wanted, redis.url)
+      signal.throwIfAborted()
+      if (wrong > 0) throw new Error(`${wrong} of these should be otherwise${excuse()}`)
+      return `All ${wanted.names.length} planted bugs were caught`
+    } finally {
+      await redis.stop()
+    }
+  } finally {
+    await program.remove()
+  }
+}
+
+try {
+  const wanted = wantedOf(process.argv.slice(2))
+  if (wanted.help) console.log(USAGE)
+  else if (wanted.list) for (const name of wanted.names) console.log(`${name}: ${nameOf(PLANTED_BUGS[name])}`)
+  else console.log(await main(wanted))
+} catch (error) {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.message)
+  process.exitCode ||= error instanceof UsageError ? 2 : 1
+}
