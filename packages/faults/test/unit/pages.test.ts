@@ -8,6 +8,6 @@ describe('docs/reliability.md', () => {
   it.each(SCENARIOS)('has the long form of $name, and when it was measured', ({ name, long }) => {
     const [, behind = ''] = page.split(`npm run faults -- ${name} ${long}`.trim())
     // Figures of another page are of the commit that it names.
-    expect(behind.split(/^##/m)[0]).toMatch(/\bat `[0-9a-f]{7}`|[Ss]ee \[/)
+    expect(behind.split(/^##/m)[0]).toMatch(/\b[Aa]t `[0-9a-f]{7}`|[Ss]ee \[/)
   })
 })
