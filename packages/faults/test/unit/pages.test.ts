@@ -6,8 +6,10 @@ const page = readFileSync(new URL('../../../../docs/reliability.md', import.meta
 
 describe('docs/reliability.md', () => {
   it.each(SCENARIOS)('has the long form of $name, and when it was measured', ({ name, long }) => {
-    const [, behind = ''] = page.split(`npm run faults -- ${name} ${long}`.trim())
+    const behind = page.split(`npm run faults -- ${name} ${long}`.trim()).slice(1)
     // Figures of another page are of the commit that it names.
-    expect(behind.split(/^##/m)[0]).toMatch(/\b[Aa]t `[0-9a-f]{7}`|[Ss]ee \[/)
+    const isMeasured = (text: string): boolean =>
+      /\b[Aa]t `[0-9a-f]{7}`|[Ss]ee \[/.test(text.split(/^##/m)[0]!)
+    expect(behind.filter(isMeasured)).not.toEqual([])
   })
 })
