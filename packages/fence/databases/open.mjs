@@ -24,7 +24,7 @@ const OPEN = {
     const { default: Database } = await import('better-sqlite3')
     const { fence } = await import('@holdfast/fence/better-sqlite3')
     const db = new Database(url, { timeout: 5_000 })
-    const send = (statement) => {
+    const send = async (statement) => {
       const prepared = db.prepare(statement)
       return prepared.reader ? prepared.all() : prepared.run()
     }
