@@ -1,5 +1,6 @@
 import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
+import { wholeSentences } from './scripts/lint/whole-sentences.mjs'
 
 // What must not be reached from library code, and where it comes from instead: a simulator decides all of it.
 const FROM_RUNTIME =
@@ -132,6 +133,11 @@ export default tseslint.config(
       noClient,
       forbid(['@holdfast/*/*', '!@holdfast/core/observe'], 'Only what core has for those who look.'),
     ),
+  },
+  {
+    files: ['packages/{core,waiter,watchdog}/src/**/*.ts'],
+    plugins: { sentences: wholeSentences },
+    rules: { 'sentences/comments': 'error' },
   },
   {
     files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],

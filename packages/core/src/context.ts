@@ -13,7 +13,7 @@ export interface SiblingMutex {
   readonly queue: string
 }
 
-/** What a call inside a context may re-enter: an acquisition, as its context sees it. */
+/** An entry that a call inside a context may re-enter: an acquisition, as its context sees it. */
 export interface Reenterable {
   /** The lock this acquisition is of, see `LockProtocol.scope`. */
   readonly scope: string
@@ -108,7 +108,7 @@ export class Context {
     return this.slots !== null && this.slots.size > 0
   }
 
-  /** What it still holds from `lock()` or `acquire()`. */
+  /** Levels that it still holds from `lock()` or `acquire()`. */
   get kept(): Reenterable[] {
     return [...(this.slots?.values() ?? [])]
   }
@@ -201,7 +201,7 @@ export function* sitesAround(context: Context): Iterable<CallSite> {
   }
 }
 
-/** What a caller at this call site may re-enter, and the mutex it shares there with its siblings. */
+/** The acquisition that a caller at this call site may re-enter, and the mutex it shares there with its siblings. */
 export interface Enclosing {
   readonly acquisition: Reenterable
   readonly within: { readonly siblingMutex: SiblingMutex }

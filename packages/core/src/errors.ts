@@ -102,9 +102,9 @@ export interface TimeoutDetails {
   readonly placeInLine?: number | undefined
   readonly permits?: WaitedPermits | undefined
   readonly nodes?: readonly NodeReport[] | undefined
-  /** Of a RedLock: as far as the nodes answered, only other contenders have nodes, too few for a majority. */
+  /** For a RedLock: as far as the nodes answered, only other contenders have nodes, too few for a majority. */
   readonly onlyContenders?: boolean | undefined
-  /** What the name stands for in the message. Default: "Lock". */
+  /** The kind of thing that the message names. Default: "Lock". */
   readonly what?: string | undefined
 }
 
@@ -114,11 +114,11 @@ export class LockTimeoutError extends LockError {
   readonly holder: LockHolder | undefined
   /** Position in the queue, from 1, as of Redis's last reply. Only where Redis keeps a queue, as for a fair lock. */
   readonly placeInLine: number | undefined
-  /** Of a semaphore: permits that were free as of Redis's last reply; too few. */
+  /** For a semaphore: permits that were free as of Redis's last reply; too few. */
   readonly permitsLeft: number | undefined
-  /** Of a semaphore: permits that the call wanted. */
+  /** For a semaphore: permits that the call wanted. */
   readonly permitsWanted: number | undefined
-  /** Of a RedLock: the result of each node. */
+  /** For a RedLock: the result of each node. */
   readonly nodes: readonly NodeReport[] | undefined
 
   constructor(details: TimeoutDetails) {
@@ -212,7 +212,7 @@ export class LockLostError extends LockError {
     result?: unknown
     cause?: unknown
     lease?: LeaseEnd | undefined
-    /** What the name stands for in the message. Default: "Lock". */
+    /** The kind of thing that the message names. Default: "Lock". */
     what?: string | undefined
   }) {
     const { lockName, reason, cause, what = 'Lock' } = details

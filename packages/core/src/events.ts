@@ -19,7 +19,7 @@ export interface LockEvents {
    * fail. Once per outage. Work may go on for `trustedForMs`; then, unless Redis is back, the first hold is lost.
    */
   unreachable: {
-    /** Of everything held. */
+    /** The names of everything held. */
     lockNames: readonly string[]
     /** The shortest that is left, ms; nothing, until Redis has confirmed what is held, behind Sentinel. */
     trustedForMs: number
@@ -54,7 +54,7 @@ export interface LockEvents {
     waitedMs: number
     placeInLine: number | undefined
     aheadHere: number
-    /** Of a semaphore. */
+    /** For a semaphore only. */
     permits: WaitedPermits | undefined
   }
 }

@@ -37,7 +37,7 @@ export interface LockHolder {
 /** The longest possible owner: client name, random suffix and thread. */
 const LONGEST_OWNER = 240
 
-/** What a reply says about a holder; undefined parts are unknown. */
+/** The facts that a reply tells about a holder; undefined parts are unknown. */
 export interface HolderFacts {
   readonly owner: string
   readonly holds: number
@@ -97,7 +97,7 @@ export function nameOf({ owner, clientName, threadId, foreign: isForeign, handed
   return clientName === undefined ? owner : `${clientName} (thread ${threadId})`
 }
 
-/** As `orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left`. */
+/** Prints `orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left`. */
 export function holderInWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, longestLeaseMs, others = 0 } = holder
   const bound =

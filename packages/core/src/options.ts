@@ -19,7 +19,7 @@ import { backgroundRuntime, runtimeWith, systemRuntime, type Clock, type Runtime
 /** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
 
-/** What to do about levels that are still held when their context ends. */
+/** How to treat levels that are still held when their context ends. */
 export type ContextEndPolicy = 'warn' | 'release' | 'keep'
 
 /** How many replicas must acknowledge a lease, and how long to wait for them, ms. */

@@ -21,7 +21,7 @@ interface Limit {
   deadline: Deadline
 }
 
-/** What can end the wait, besides its line. */
+/** The host of a caller, which can end its wait besides its line. */
 interface Ends {
   readonly limit: Limit | undefined
   readonly stopListening: (() => void) | undefined

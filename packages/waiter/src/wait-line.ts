@@ -260,7 +260,7 @@ export class WaitLine implements CallerHost {
     const isOver = isDone && answer.takesAll === true
     if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
     const { head } = this.callers
-    // What a sharing caller has obtained is available to the next that shares.
+    // The thing that a sharing caller has obtained is available to the next that shares.
     const nextMaySucceed = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
     this.left = answer.kind === 'unavailable' ? undefined : answer.left
     if (!head) this.dissolve()

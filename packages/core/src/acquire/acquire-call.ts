@@ -87,7 +87,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     private readonly finish: Finish<T>,
   ) {
     const { options, defaultWaitMs } = request
-    // What one of several locks is asked for was decided for all of them.
+    // The request to one of several locks was decided for all of them.
     const defaults = { waitMs: defaultWaitMs, leaseMs: request.whole ? undefined : session.options.leaseMs }
     this.limits = limitsOf(options, defaults, session.contexts)
     this.site = request.site

@@ -25,7 +25,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   /** Its entry in Redis: its own, or that of the acquisition that handed the lock over to it. */
   protected entry: LockEntry
   protected watch: Watch | null = null
-  /** What the levels want to be renewed to, ms; 0: none of them is renewed, or there is none yet. */
+  /** The lease that the levels want renewed, ms; 0: none of them is renewed, or there is none yet. */
   protected renewedMs = 0
   private since = 0
   /** The lease to ask for after a grant, until that is done, ms. */
@@ -163,7 +163,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
     return watch
   }
 
-  /** What it began to watch is not used. */
+  /** The watch that it began is not used. */
   protected unwatch(): void {
     this.watch?.stop()
     this.watch = null

@@ -40,7 +40,7 @@ export class ForeignWait {
     private readonly caller: Trier,
   ) {}
 
-  /** What a refused try met. @throws WrongTypeError `refusal`: no string, now or ever */
+  /** Tells what kept a try from the lock. @throws WrongTypeError `refusal`: no string, now or ever */
   async afterRefusal(refusal: WrongTypeError): Promise<Attempt<boolean>> {
     const attempt = await this.look(refusal)
     this.inVain = attempt ? 0 : this.inVain + 1
@@ -88,7 +88,7 @@ export function mayBeString(error: unknown, of: LockProtocol): error is WrongTyp
   return looks && error instanceof WrongTypeError && error.key === of.key
 }
 
-/** Of a try that no string can have refused. @throws what waiting does not end */
+/** Reports a try that no string can have refused. @throws what waiting does not end */
 export function failureOfTry(error: unknown, of: LockProtocol): Attempt<never> {
   return unavailableOrThrow(withAdvice(error, of))
 }

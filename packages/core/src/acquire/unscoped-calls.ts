@@ -25,7 +25,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private pending = 0
   /** A `tryLock()` was refused since the latest hold was taken. */
   private wasRefused = false
-  /** What runs is the code that awaited a refused `tryLock()`, from there to its next `await`. */
+  /** The code that runs is the one that awaited a refused `tryLock()`, from there to its next `await`. */
   private isRefusedCaller = false
 
   constructor(

@@ -127,7 +127,7 @@ export function checkFunction(argument: string, value: unknown, rule = 'a functi
   }
 }
 
-/** Of `withLock`: other libraries take the options first. */
+/** Checks the arguments of `withLock`: other libraries take the options first. */
 export function checkCallback(value: unknown): void {
   checkWork('callback', value, 'a function and come before the options, as in withLock(callback, { waitMs })')
 }

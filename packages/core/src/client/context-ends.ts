@@ -22,7 +22,7 @@ interface Parts {
 
 const warnedOf = new OncePerName()
 
-/** What happens to levels that are still held when their context ends: there may be no code left to release them. */
+/** Deals with levels that are still held when their context ends: there may be no code left to release them. */
 export class ContextEnds {
   /** By context: what tells the contexts of other clients that end with it. Null: there was none yet. */
   private linked: WeakMap<Context, (() => void)[]> | null = null

@@ -16,7 +16,7 @@ export interface HeldLock {
   readonly scope: string
   readonly shared: boolean
   readonly owner: string
-  /** What the holder already held, as far as this kind of lock takes it into account. */
+  /** The levels that the holder already had, as far as this kind of lock takes it into account. */
   readonly rule: { readonly besideOwner: string }
   /** The logical thread it belongs to; null outside any context. */
   readonly thread: Context | null

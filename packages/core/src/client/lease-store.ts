@@ -30,7 +30,7 @@ export interface LeasedLock extends RenewableLease, Renewed {
 /** The watchdog's schedule: three renewals per lease. */
 const RENEWALS_A_LEASE = 3
 
-/** What the watchdog of a client renews. */
+/** The leases that the watchdog of a client renews. */
 export type Leased = LeasedLock | SelfRenewing
 
 function isSelfRenewing(lease: Leased): lease is SelfRenewing {

@@ -21,7 +21,7 @@ export class CompoundHold implements LockHold {
   private controller: AbortController | null = null
   private stopListening: (() => void)[] = []
   private current: readonly MemberHold[]
-  /** What a callback stands in; null for a hold by hand. */
+  /** The frames that a callback runs in; null for a hold by hand. */
   private parts: ReadonlyMap<Member, HeldPart> | null = null
   /** The owner of the first of the first `holds`; each member has an owner of its own. */
   readonly owner: string
@@ -97,7 +97,7 @@ export class CompoundHold implements LockHold {
     )
   }
 
-  /** What the callback calls re-enters the level that joined. */
+  /** A call of the callback re-enters the level that joined. */
   private moveInto({ member, acquisition }: MemberHold): void {
     const part = this.parts?.get(member)
     if (part) {

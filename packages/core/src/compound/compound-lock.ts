@@ -287,7 +287,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     return this.bare.take()
   }
 
-  /** What this caller has of each member, as far as this process knows. */
+  /** The level that this caller has of each member, as far as this process knows. */
   private levelsHere(): readonly MemberHold[] {
     const origin = siteToAcquire(this.session.contexts, this.thread)
     return origin ? this.levelsAt(origin) : (this.bare.current?.levels ?? [])

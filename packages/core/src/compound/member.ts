@@ -33,7 +33,7 @@ interface Failed {
   readonly error: unknown
 }
 
-/** What a call for several locks asks of each member. */
+/** The part of a call for several locks that each member needs. */
 export interface MemberRequest {
   /** The call site in the home client; null outside any context. */
   readonly origin: CallSite | null

@@ -18,12 +18,12 @@ export interface RetakingHold {
   join(level: MemberHold, members: readonly Member[]): boolean
 }
 
-/** Of the call that took the lock, and of the lock. */
+/** The call that took the lock, and the lock itself, as a new try of a node needs them. */
 export interface RetakeTerms extends Pick<CompoundRequest, 'name' | 'origin' | 'ofCallback'> {
   readonly session: Session
   readonly members: readonly Member[]
   readonly nodeTimeoutMs: number
-  /** Of the call; renewed. undefined: that of the watchdog. */
+  /** The lease of the call; renewed. undefined: that of the watchdog. */
   readonly leaseMs: number | undefined
 }
 

@@ -75,7 +75,7 @@ async function insist(
     if (refused.length === 0 || tries > MOST_INSISTENCE || !isWorthwhile || call.isOver || call.hasEnded) {
       return answers
     }
-    // What it keeps has to be before what it wants, or two could insist on what the other keeps.
+    // The locks it keeps come before those it wants, or two could insist on what the other keeps.
     call.giveBack(levelsIn(answers))
     await call.pauseBetweenTries(tries)
   }

@@ -47,7 +47,7 @@ export class CallOrigins {
   }
 }
 
-/** As `lock(), at` and the stack. */
+/** Prints `lock(), at` and the stack. */
 export function originInWords(origin: Error | null | undefined): string {
   if (!origin) {
     return `not recorded: a client records this of its first ${MOST_ORIGINS} calls`

@@ -2,7 +2,7 @@ import { lockHolder, type LockHolder } from '../lock-holder.js'
 import type { HoldNote } from '../scripts/note.js'
 import type { Clock } from '../runtime/runtime.js'
 
-/** What a reply says about the holder. */
+/** The holder as a reply describes it. */
 export interface HolderInReply {
   /** '' when the lock is free. */
   readonly holder: string

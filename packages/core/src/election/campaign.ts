@@ -17,7 +17,7 @@ import { listen } from './listening.js'
 import { accept, begin, messageIn, type BeginReply } from './scripts.js'
 import { Term } from './term.js'
 
-/** What a leader does in its term. */
+/** The work of a leader in its term. */
 export type TermWork = (term: Term) => unknown
 
 export interface CampaignParts {
@@ -80,7 +80,7 @@ export class Campaign {
     }
   }
 
-  /** What Redis refuses for good it is asked for again by each candidature. */
+  /** A request that Redis refuses for good is repeated by each candidature. */
   private listen(ended: AbortSignal): void {
     if (!this.isListening) {
       this.isListening = true
@@ -131,7 +131,7 @@ export class Campaign {
       throw new LockLostError({ lockName: hold.lockName, owner: hold.owner, reason: 'gone' })
     }
     if (hold.trustedForMs <= rules.lossGraceMs) {
-      // Of a lock that was given: the lease that is wanted is not confirmed yet.
+      // The lock may have been granted: the lease that is wanted is not confirmed yet.
       await hold.extend(rules.leaseMs)
     }
     hold.ensure()
@@ -166,7 +166,7 @@ export class Campaign {
     // Ends the campaign: each term of this callback would end at once.
     refuseLazy('work', result)
     if (term.isEnding) {
-      // What the callback threw then is most likely that it was told to end.
+      // The error of the callback is then most likely that it was told to end.
       this.failures = 0
       return
     }

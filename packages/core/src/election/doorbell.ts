@@ -12,7 +12,7 @@ export class Doorbell {
     this.wake?.()
   }
 
-  /** What is read from now on is as new as every ring so far. */
+  /** Everything read from now on is as new as every ring so far. */
   answered(): void {
     this.hasRung = false
   }

@@ -6,7 +6,7 @@ import { warn } from '../events.js'
 
 /** All durations in milliseconds. */
 export interface ElectionOptions {
-  /** What others are told of this candidate while it leads: any JSON value of at most 4 KiB. Default: nothing. */
+  /** Tells others of this candidate while it leads: any JSON value of at most 4 KiB. Default: nothing. */
   readonly data?: unknown
   /**
    * The lease of a term, renewed every third of it: how long a leader that has died keeps the next one out. Default: the

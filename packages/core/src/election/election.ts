@@ -24,7 +24,7 @@ import { showsOnly } from '../runtime/shows-only.js'
 
 /** One that waits to lead. */
 export interface Candidate {
-  /** What `resign({ to })` takes. */
+  /** The candidate id that `resign({ to })` takes. */
   readonly clientId: string
   readonly clientName: string
   /** In line, from 1. */

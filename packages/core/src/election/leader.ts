@@ -3,7 +3,7 @@ import type { KeptTerm, LookReply } from './scripts.js'
 
 /** Who leads, or led in a term that was missed. */
 export interface Leader {
-  /** Of the candidate: what `resign({ to })` takes. */
+  /** The id of the candidate, which `resign({ to })` takes. */
   readonly clientId: string
   /** The `clientName` of its client. */
   readonly clientName: string

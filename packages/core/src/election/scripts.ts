@@ -131,7 +131,7 @@ export interface LookCommand extends ElectionKeys {
   readonly asksForLine: boolean
 }
 
-/** What Redis keeps of a term; times in ms of its clock. */
+/** A term as Redis keeps it; times in ms of its clock. */
 export interface KeptTerm {
   readonly owner: string
   readonly token: string

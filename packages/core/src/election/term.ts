@@ -6,7 +6,7 @@ import type { ElectionProtocol } from './election-protocol.js'
 import { TermEndedError, type TermEnd } from './term-ended-error.js'
 import { showsOnly } from '../runtime/shows-only.js'
 
-/** What a term is made of. */
+/** The parts of a term. */
 export interface TermParts {
   readonly hold: Hold
   readonly protocol: ElectionProtocol

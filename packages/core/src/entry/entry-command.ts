@@ -17,7 +17,7 @@ export interface HoldChange {
   readonly passedTo: readonly string[]
 }
 
-/** What the caller already holds, as far as it matters to the requested kind of lock. */
+/** The levels that the caller already holds, as far as it matters to the requested kind of lock. */
 export interface ReentryRule {
   /** The owner beside which the lock may be acquired; '' for none. */
   readonly besideOwner: string

@@ -89,7 +89,7 @@ function writtenReply(holds: number): ReleaseReply {
 export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
   /** When the latest granted request for a lease was sent: local trust counts from then. */
   grantedAt = 0
-  /** Of the acquisition; a re-entry gets none of its own. */
+  /** The fencing token of the acquisition; a re-entry gets none of its own. */
   token: string | undefined = undefined
   /** Replicas that acknowledged the latest grant, if replicas count. */
   replicas: number | undefined = undefined
@@ -392,7 +392,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     const wasSentAgain = this.noteBrokenConnection(command)
     this.execWait = execWaitAfter(error, command.holds === 0, this.execWait)
     const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
-    // What undoes a command that lacked rights needs no more than it must: a tombstone takes some of its own.
+    // A command that undoes one that lacked rights needs no more than it must: a tombstone takes some of its own.
     if (isUnknown && !isForbidden(error)) {
       this.mayArriveLate(command)
     } else if (!isUnknown && !(wasSentAgain && isRefusal(error))) {

@@ -6,9 +6,9 @@ import { heartbeatOf, type ResolvedOptions } from '../options.js'
  */
 const LONGEST_IN_LINE = 6
 
-/** What Redis may have of an owner without another command of it. */
+/** The part of an owner's state that Redis may have without another command of that owner. */
 export interface LeftInRedis {
-  /** Of those that were asked for, ms. */
+  /** The longest of the leases that were asked for, ms. */
   readonly longestLeaseMs: number
   /** A try that waits was sent: Redis may grant the lock for as long as it has the waiter queued. */
   readonly redisMayGrant: boolean

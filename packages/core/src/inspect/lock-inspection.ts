@@ -13,7 +13,7 @@ export interface LockInspection {
    * other kinds look alike in Redis.
    */
   readonly kind: InspectedKind | undefined
-  /** Of a read-write lock. */
+  /** For a read-write lock only. */
   readonly mode: 'read' | 'write' | undefined
   /** One owner, or the readers. A writer may also be a reader. */
   readonly holders: readonly LockHolder[]

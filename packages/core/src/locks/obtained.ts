@@ -1,7 +1,7 @@
 import type { Busy, Held } from '../acquire/call-in-progress.js'
 import type { Hold } from '../hold.js'
 
-// What the methods of a lock make of what a call obtained.
+// The methods of a lock turn the hold that a call obtained into their result.
 
 export function heldOrThrow(obtained: Held | Busy): Held {
   if (obtained.kind === 'busy') {

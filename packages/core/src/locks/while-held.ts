@@ -10,7 +10,7 @@ import type { Session } from '../client/session.js'
 export interface HeldPart {
   readonly session: Session
   acquisition: Acquisition
-  /** What the callback runs in; of holds of several locks, while it runs. */
+  /** The frame that the callback runs in; for holds of several locks, while it runs. */
   frame?: Frame
   /** Released together with the hold: the mutex under which siblings re-enter. */
   readonly siblingMutex: SiblingMutex | null
@@ -18,9 +18,9 @@ export interface HeldPart {
   readonly site: CallSite
 }
 
-/** What `withLock` acquired: one hold, of one lock or of several. */
+/** The hold that `withLock` acquired: one hold, of one lock or of several. */
 export interface Entered<H> {
-  /** Of the lock whose `withLock` was called. */
+  /** The session of the lock whose `withLock` was called. */
   readonly session: Session
   readonly hold: H
   readonly parts: readonly HeldPart[]

@@ -10,7 +10,7 @@ export interface LockEvent {
   readonly type: 'held' | 'released' | 'lost' | 'waits' | 'left'
   readonly lockName: string
   readonly clientId: string
-  /** Of a wait: a number of the client's own that tells its waits apart. */
+  /** For a wait: a number of the client's own that tells its waits apart. */
   readonly owner: string
   readonly kind: LockKind
   /** How long ago, ms, when the message was sent. */

@@ -95,7 +95,7 @@ class Observer implements LockObserver {
   private passes: readonly { readonly scan: KeyScan; readonly type: ScannedType }[] = []
   private pass = 0
   private cursor = '0'
-  /** Of each client, until when its last report lasts. */
+  /** Until when the last report of each client lasts. */
   private seenReports: ReadonlyMap<string, number> = new Map()
   private readonly overtakings = new Overtakings()
 

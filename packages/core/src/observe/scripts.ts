@@ -52,7 +52,7 @@ export interface LookCommand {
   readonly asked?: string
 }
 
-/** What Redis knows about a held lock. Durations in ms. */
+/** A held lock as Redis knows it. Durations in ms. */
 export interface LookReply {
   readonly ttlMs: number
   readonly mode: 'read' | 'write' | undefined

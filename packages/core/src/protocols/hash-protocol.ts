@@ -111,7 +111,7 @@ export abstract class HashProtocol implements LockProtocol {
     }
     const kind = await force().catch((error: unknown) => refuseForce(this.session, this, error))
     if (kind !== 'released' && owners.length > 0 && runner.connectionEpoch !== epoch) {
-      // As for a release: an earlier copy has released it, and none of them comes back.
+      // An earlier copy has released it, and none of them comes back.
       return 'released'
     }
     if (kind === 'held-by-another' && holder !== undefined) {

@@ -23,7 +23,7 @@ export interface CallerLine {
   readonly shared?: boolean
 }
 
-/** What a kind of lock does in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
+/** The commands of a kind of lock in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
 export interface LockProtocol extends EntryCommands {
   readonly lockName: string
   readonly kind: LockKind

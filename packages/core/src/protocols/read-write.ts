@@ -145,7 +145,7 @@ export class ReadProtocol extends ReadWriteProtocol {
     return handleReply(releaseRead(session.runner, command), handler)
   }
 
-  /** Of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
+  /** Shortens the lease of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
   override remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
     const { keys, session } = this
     return remainingRead(session.runner, { keys, owner: entry.holder.owner, timeoutMs }).catch(

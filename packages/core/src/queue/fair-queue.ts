@@ -73,7 +73,7 @@ export class FairQueue {
   private readonly lineOf = new Map<string, LockWaiters>()
   private readonly javaTurns: RedissonWakeUpChannel
   private readonly timer: SoonestTimer
-  /** Of the latest reply. */
+  /** How long the latest reply took, ms. */
   private roundTripMs = 0
 
   constructor(private readonly parts: FairQueueParts) {

@@ -19,7 +19,7 @@ export interface PlainLockQueueParts {
 interface QueuedHead {
   readonly owner: string
   readonly liveness: LivenessWindows
-  /** Of this place in the queue: see `QueuePlace`. */
+  /** The nonce of this place in the queue: see `QueuePlace`. */
   readonly nonce: string
 }
 

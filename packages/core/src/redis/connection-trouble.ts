@@ -30,7 +30,7 @@ export class ConnectionTrouble {
   private wasUnknown = false
   /** The last attempt. */
   private wasReady = false
-  /** What the server says to connections that it does not take. */
+  /** The server's words to connections that it does not take. */
   private said: Error | undefined = undefined
   /** Ends the question why. */
   private asking: (() => void) | undefined = undefined
@@ -79,7 +79,7 @@ export class ConnectionTrouble {
     this.onTrouble()
   }
 
-  /** Of a connection that was closed before it was ready. ioredis does not always emit an error for that. */
+  /** A connection was closed before it was ready. ioredis does not always emit an error for that. */
   private readonly askWhy = (): void => {
     const { error } = this
     const place = error && !isOfClosing(error) ? null : placeOf(this.client.options)

@@ -46,7 +46,7 @@ const LASTING = new Set([
   'WRONGTYPE',
 ])
 
-// Of Redis itself, about the command that was sent. Inside a script they are worded otherwise ("called from script").
+// Error codes of Redis itself, about the command that was sent. Inside a script they are worded otherwise ("called from script").
 const NEVER_RUNS =
   /^ERR (unknown (sub)?command (['"`]|or wrong)|wrong number of arguments for |Error compiling script|Could not find scripting engine )/i
 
@@ -78,7 +78,7 @@ export function isInWordsOfRedis(message: string): boolean {
   return /^[A-Z][A-Z\d]+( |$)/.test(message) || WHERE_IN_SCRIPT.test(message)
 }
 
-/** What an error reply proves. docs/errors.md has a row for each of them. */
+/** The conclusion that an error reply allows. docs/errors.md has a row for each of them. */
 export function proofOf(reply: Error): Proof {
   const said = wordsOf(reply)
   const code = FORBIDDEN_IN_SCRIPT.test(said) ? '' : codeOf(reply)

@@ -105,7 +105,7 @@ export interface MessageLinksEvents {
   readonly displaced: (link: MessageLink, isOver: boolean) => void
 }
 
-/** What became of the connections to one node. */
+/** The state of the connections to one node. */
 interface NodeRecord {
   link: MessageLink | null
   wasConnected: boolean

@@ -58,7 +58,7 @@ export function portOf(client: unknown, options: PortOptions): RedisPort {
       'an ioredis Redis or Cluster, 5 or 6, one of iovalkey, or a node-redis client, 5 or 6 (a URL or options: LockClient.connect)',
     )
   }
-  // Of text, ioredis makes NaN.
+  // ioredis turns text into NaN.
   checkDatabase(client.options.db)
   return new IoredisPort(client, false, options)
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.js'
 
-/** What a port needs beside its client. */
+/** The options that a port needs beside its client. */
 export interface PortOptions {
   readonly shardedPubSub: 'auto' | 'on' | 'off'
   /** Its timers do not keep the process alive. */
@@ -9,5 +9,5 @@ export interface PortOptions {
   readonly commandTimeout: number
 }
 
-/** What a port to one server needs. */
+/** The options that a port to one server needs. */
 export type PortTiming = Pick<PortOptions, 'background' | 'commandTimeout'>

@@ -137,7 +137,7 @@ interface Schedule<T> {
   readonly untold: Set<number>
 }
 
-/** As many as Redis keeps. */
+/** The number of ticks that Redis keeps. */
 const MOST_UNTOLD = 100
 
 async function runOnce<T>(schedule: Schedule<T>, given: TickOptions | undefined): Promise<TickOutcome<T>> {
@@ -224,7 +224,7 @@ const NEAR_TICKS_MS = 1_000
 const NEAR_PART = 0.1
 const warnedOf = new OncePerName()
 
-/** What a tick of another process must not be nearer than. */
+/** The least distance to a tick of another process. */
 function nearOf(
   { ticking }: Pick<Schedule<unknown>, 'ticking'>,
   tick: number | undefined,

@@ -111,7 +111,7 @@ function wasNoted(reply: unknown): boolean {
 
 export const readScript = defineEntryScript(scheduleSources, 'schedule/read', parts(texts, texts))
 
-/** What Redis keeps of a tick; times in ms of its clock. */
+/** A tick as Redis keeps it; times in ms of its clock. */
 export interface KeptTick {
   readonly state: 'running' | 'done' | 'failed' | 'lost' | 'unfinished' | 'missed'
   readonly from: string

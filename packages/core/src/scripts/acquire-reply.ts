@@ -48,7 +48,7 @@ export function parseAcquire(reply: unknown): AcquireReply {
   return until > 0 ? heldReply(reply, until) : heldReply(reply)
 }
 
-/** As `parseAcquire`, for a lock that several owners may hold. */
+/** Does the same as `parseAcquire`, for a lock that several owners may hold. */
 export function parseShared(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)

@@ -34,7 +34,7 @@ export function stampOf({ stamp }: CounterCommand): string[] {
   return [`${stamp.number}`, `${stamp.floor}`, REPLAY_GUARD_TTL_MS]
 }
 
-/** Of an operation that answers 1, 0, or -1 where it is over. */
+/** Parses the reply of an operation that answers 1, 0, or -1 where it is over. */
 export function wasDone(reply: unknown): boolean {
   return Number(reply) === 1
 }

@@ -17,7 +17,7 @@ import { granted, parseAcquired, type AcquireReply, type HeldReply } from './acq
 import { isForeignCount, type NamedKey } from './foreign-lock.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
-/** What the scripts of one fair lock share. Durations in milliseconds. */
+/** The keys and settings that the scripts of one fair lock share. Durations in milliseconds. */
 export interface FairLine {
   readonly lockName: string
   /** The lock hash, and the keys of the line. */
@@ -48,7 +48,7 @@ export interface SignOfLife {
   readonly passesOn: boolean
 }
 
-/** What Redis made of it. */
+/** The window in which Redis counts this client as alive, as its reply reported it. */
 export interface LivenessWindow {
   /** Since when the client has lived without a gap: in one, others may have taken its waiters out of the line. */
   readonly since: string
@@ -82,7 +82,7 @@ export function fairLine(
   }
 }
 
-/** What a script needs to give a free lock to the first in line. */
+/** The arguments that let a script grant a free lock to the first waiter. */
 function grantArguments(runner: ScriptRunner, { channels }: FairLine): string[] {
   return [...channels, runner.announcementOn(channels[1])]
 }
@@ -108,7 +108,7 @@ export interface FairHeldReply extends HeldReply {
   readonly arrival: string
   /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
   readonly javaIsThere: boolean
-  /** Of its client. */
+  /** The liveness window of the waiter's client. */
   readonly life: LivenessWindow
 }
 

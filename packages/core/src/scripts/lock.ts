@@ -353,7 +353,7 @@ export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<
 
 const OWNER = /^[^:]+:\d+(:write)?$/
 
-/** What is a lock, as in `shape.part.lua`. */
+/** Tells whether a key is a lock, by the rule of `shape.part.lua`. */
 function parseState(reply: unknown): LockState {
   const [ttlMs, ...pairs] = reply as [unknown, ...string[]]
   const fields = new Map<string, string>()

@@ -7,7 +7,7 @@ export interface NoteRequest {
   readonly traceparent: string | undefined
 }
 
-/** What a refused caller learns from the holder's note. */
+/** The part of the holder's note that a refused caller learns. */
 export interface HoldNote {
   /** How long the owner has held the lock, by the clock of Redis, ms. */
   readonly heldForMs: number
@@ -16,7 +16,7 @@ export interface HoldNote {
 
 const NO_TRACE = '-'
 
-/** As an argument of a script. */
+/** Encodes the note as an argument of a script. */
 export function wantedNote({ ttlMs, traceparent = NO_TRACE }: NoteRequest): string {
   return `${ttlMs} ${traceparent}`
 }

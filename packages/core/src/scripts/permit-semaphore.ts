@@ -5,7 +5,7 @@ import { countedOnce, numbers, numberFrom, count, anyNumber } from '../redis/sha
 import { stampOf, wasDone, type AnnouncedCommand } from './counter.js'
 import { taken } from './semaphore.js'
 
-/** What every script that changes a permit-expirable semaphore is given. */
+/** The arguments of every script that changes a permit-expirable semaphore. */
 export interface PermitCommand extends AnnouncedCommand {
   readonly timeoutsKey: string
 }

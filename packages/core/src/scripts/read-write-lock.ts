@@ -17,7 +17,7 @@ import { granted, parseShared, type AcquireReply } from './acquire-reply.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
-/** What the scripts of one read-write lock share. */
+/** The keys that the scripts of one read-write lock share. */
 export interface ReadWriteKeys {
   readonly lockName: string
   /** Hash: mode, and owner -> holds. */

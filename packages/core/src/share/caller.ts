@@ -1,7 +1,7 @@
 import { ANSWER_MS } from '../acquire/acquire-options.js'
 import type { Runtime } from '../runtime/runtime.js'
 
-/** What the function of a call is given. */
+/** The argument of the function of a call. */
 export interface SharedRun {
   readonly key: string
   /**

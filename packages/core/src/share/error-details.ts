@@ -1,4 +1,4 @@
-/** What is told of an error to those who waited for the run that threw it. */
+/** An error of a run, as those who waited for it are told. */
 export interface ErrorDetails {
   readonly name: string
   readonly message: string
@@ -8,7 +8,7 @@ export interface ErrorDetails {
 
 const LONGEST_TEXT = 2_000
 
-/** What others are told of an error: not its stack, nor its other properties. */
+/** The part of an error that others are told: not its stack, nor its other properties. */
 export function detailsOf(error: unknown): ErrorDetails {
   const { name, message, code } = (error ?? {}) as Record<string, unknown>
   return {
@@ -18,7 +18,7 @@ export function detailsOf(error: unknown): ErrorDetails {
   }
 }
 
-/** As another process wrote them. */
+/** The details as another process wrote them. */
 export function detailsIn(text: string): ErrorDetails {
   return detailsOf(JSON.parse(text))
 }

@@ -5,7 +5,7 @@ import type { ErrorDetails } from './error-details.js'
 
 /** The run that this caller waited for has failed. Nothing is kept: the next call runs again. */
 export class SharedError extends LockError {
-  /** What the function threw, in the process that ran it. */
+  /** The error that the function threw, in the process that ran it. */
   readonly original: ErrorDetails
 
   constructor(lockName: string, original: ErrorDetails) {

@@ -38,7 +38,7 @@ interface LookedAt {
   readonly asOf: number
 }
 
-/** What Redis answered, and the number of the command that it answered. */
+/** Redis's answer, and the number of the command that it answers. */
 type Seen = Exclude<Found, Begun> & LookedAt
 
 interface BegunHere {
@@ -51,7 +51,7 @@ interface BegunHere {
 
 type AwaitedHere = Extract<Seen, { readonly kind: 'awaited' }>
 
-/** What a look means for the wait. */
+/** The consequence of a look for the wait. */
 type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: { found: Found } & LookedAt }
 
 // The end of a run is under way for no longer than this.
@@ -250,13 +250,13 @@ export class Flight<T> implements AwaitedRun<T> {
     } finally {
       this.ticket = null
       if (!hold) {
-        // What a late or unanswered copy may have begun.
+        // A late or unanswered copy may have begun this.
         void acquisition.giveBack()
       }
     }
   }
 
-  /** What a reply means for the wait. */
+  /** Decides what follows from a reply for the wait. */
   private attemptOf(protocol: RunProtocol, lookedAt: LookedAt): Try {
     const found = protocol.found as Found
     this.wasAnswered = true
@@ -271,7 +271,7 @@ export class Flight<T> implements AwaitedRun<T> {
     if (!isOutdated) {
       this.awaited = { owner, asOf: lookedAt.asOf }
     } else if (this.awaited?.owner !== owner) {
-      // What it makes was invalid before this flight saw it: its end matters, and its result does not.
+      // Its result was invalid before this flight saw it: its end matters, and its result does not.
       this.awaited = null
     }
     protocol.awaited = this.awaited?.owner

@@ -14,7 +14,7 @@ import {
   type StoredResult,
 } from './scripts.js'
 
-/** What a caller takes instead of a run of its own. */
+/** The result that a caller takes instead of a run of its own. */
 export interface Wanted {
   /** How old a kept result may be, ms. */
   readonly freshMs: number
@@ -24,7 +24,7 @@ export interface Wanted {
   readonly failsOnCrash: boolean
 }
 
-/** What a run leaves, and for how long. */
+/** The result that a run leaves, and for how long. */
 export interface Leaving {
   readonly stored: StoredResult
   readonly freshMs: number
@@ -45,7 +45,7 @@ export class RunProtocol extends ReentrantProtocol {
   found: Found | null = null
   /** The run that the caller waits for, by its owner. */
   awaited: string | undefined = undefined
-  /** What the release leaves; null: nothing, as while it runs, because a release then is that of a lost lock. */
+  /** The result that the release leaves; null: nothing, as while it runs, because a release then is that of a lost lock. */
   leaving: Leaving | null = NOTHING_RAN
   /** Whether the run was invalidated before it ended; undefined: its finish got no answer that says so. */
   endedOutdated: boolean | undefined = undefined

@@ -23,14 +23,14 @@ export async function callTask<T>(place: RunPlace, task: Task<T>, run: SharedRun
   return detached(() => place.locks.fork(() => callInside(place, inside)))
 }
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type RunEnd =
   | { readonly kind: 'value'; readonly text: string }
   | { readonly kind: 'error'; readonly error: unknown }
   /** It lost its lock: what it did does not count. */
   | { readonly kind: 'lost'; readonly error: unknown }
 
-/** What a run leaves if it succeeds, and its text. */
+/** The value that a run leaves if it succeeds, and its text. */
 export interface Made {
   readonly text: string
   readonly freshMs: number

@@ -3,7 +3,7 @@ import type { Session } from '../client/session.js'
 import { SelfDeadlockError } from '../errors.js'
 import { oncePerProcess } from '../runtime/once-per-process.js'
 
-/** What a run is of. */
+/** The share that a run belongs to. */
 export interface RunName {
   readonly session: Session
   readonly lockName: string

@@ -30,12 +30,12 @@ export interface OlderResult extends FoundResult {
   readonly leftMs: number
 }
 
-/** What a caller of a share finds in Redis. */
+/** The state of a share that a caller finds in Redis. */
 export type Found =
   /** It runs. */
   | { readonly kind: 'begun'; readonly older: OlderResult | undefined }
   | { readonly kind: 'kept'; readonly result: FoundResult }
-  /** Of the run that it waits for. */
+  /** The owner of the run that it waits for. */
   | {
       readonly kind: 'awaited'
       readonly result: FoundResult

@@ -61,7 +61,7 @@ export interface ShareOptions<T> {
 
 /** The limits of one call. */
 export interface ShareCallOptions {
-  /** As of the share. Infinity: without a limit. */
+  /** Overrides the option of the share. Infinity: without a limit. */
   readonly waitMs?: number | undefined
   /** Ends this call's wait, with its reason. A run goes on: others may wait for it. */
   readonly signal?: AbortSignal | undefined
@@ -192,7 +192,7 @@ export class Share<T = unknown> {
   }
 
   private placeOf(key: unknown): RunPlace {
-    // What Redis would store is another text than one that is not well-formed, and that of several.
+    // Redis would store the same text for several that are not well-formed.
     if (typeof key !== 'string' || key.length === 0 || wellFormed(key) !== key) {
       throw new InvalidArgumentError('key', key, 'a non-empty string of well-formed text')
     }

@@ -214,7 +214,7 @@ export class PermitWait<T> implements ReportedWait {
     return this.seen
   }
 
-  /** What was seen stays known to this call, for its time-out. */
+  /** The count that was seen stays known to this call, for its time-out. */
   private settled(): void {
     this.session.waitReporter.ended(this)
     this.session.missingSemaphores.remove(this)

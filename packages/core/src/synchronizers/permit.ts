@@ -257,7 +257,7 @@ export async function withPermit<T>(
     await permit.releaseInTime().catch(() => undefined)
     throw error
   }
-  // As with withLock: a failed release does not hide the result.
+  // Like withLock: a failed release does not hide the result.
   const outcome = await permit.releaseInTime().catch(() => null)
   if (outcome === 'lost') {
     const { lossError } = permit

@@ -20,7 +20,7 @@ import { sendAdopt } from './scripts.js'
 import { HandoverGoneError } from './handover-gone-error.js'
 import { ruleOf, travellerOf, type Traveller } from './handover-token.js'
 
-/** As of `acquire`. Durations in milliseconds. */
+/** The options of `acquire` that count for an adoption. Durations in milliseconds. */
 export interface AdoptOptions {
   /** The lease, not renewed unless `renew` is true. Default: the client's `leaseMs`, else renewed by the watchdog. */
   readonly leaseMs?: number | undefined

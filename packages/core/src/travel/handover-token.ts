@@ -22,7 +22,7 @@ interface TokenContents {
   readonly name: string
   /** 32 hexadecimal digits. */
   readonly id: string
-  /** Of a fenced lock: how its fencing tokens are counted. */
+  /** For a fenced lock: how its fencing tokens are counted. */
   readonly rule?: TokenRule
 }
 

@@ -49,7 +49,7 @@ export const adoptScript = defineEntryScript(
 export interface AdoptCommand extends TravelCommand {
   readonly leaseMs: number
   readonly note: NoteRequest | undefined
-  /** Of a fenced lock: how its fencing tokens are counted. */
+  /** For a fenced lock: how its fencing tokens are counted. */
   readonly rule: TokenRule | undefined
 }
 

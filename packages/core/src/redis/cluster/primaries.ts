@@ -69,7 +69,7 @@ export class ClusterPrimaries {
 
   private isSomeoneAway(): boolean {
     const places = [...new Set(this.owners)]
-    // Of all of them: those that are not connected yet begin with this.
+    // Asks all of them: those that are not connected yet begin with this.
     const away = places.filter((address) => address !== undefined && !this.cluster.isPresent(address))
     return away.length > 0
   }

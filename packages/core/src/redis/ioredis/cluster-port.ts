@@ -130,13 +130,13 @@ export class IoredisClusterPort implements RedisPort {
     this.acknowledged.forEach((each, address) => this.observer.suspect(address, each))
   }
 
-  /** Of one of the primaries. */
+  /** The answer of one of the primaries. */
   info(section: string): Answer<unknown> | undefined {
     const node = this.cluster.status === 'ready' ? this.cluster.nodes('master')[0] : undefined
     return node && this.sending.info(section, node)
   }
 
-  /** Of every primary. */
+  /** The answers of every primary. */
   scans(): readonly KeyScan[] {
     return this.cluster.nodes('master').map((node) => plainSender(node).scan)
   }

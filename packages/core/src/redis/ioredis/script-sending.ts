@@ -173,7 +173,7 @@ abstract class LeanCommand implements Answer<unknown> {
     private readonly scriptArgs: readonly string[],
   ) {}
 
-  /** Of ioredis: it decodes what the server sent. */
+  /** Called by ioredis, to decode the server's reply. */
   abstract transformReply(reply: unknown): unknown
 
   then(answered: (value: unknown) => void, failed: (error: unknown) => void): void {
@@ -188,7 +188,7 @@ abstract class LeanCommand implements Answer<unknown> {
     return (this.whole ??= [...lead, ...scriptKeys, ...scriptArgs])
   }
 
-  /** What `sendCommand` returns: tracers wait for it. */
+  /** The promise that `sendCommand` returns: tracers wait for it. */
   get promise(): Promise<unknown> {
     return (this.promised ??= new Promise((resolve, reject) => {
       this.resolvePromise = resolve

@@ -17,10 +17,10 @@ export interface DatabaseOf {
  */
 export class SelectedDatabase {
   isConfirmed: boolean
-  /** What Redis said when it last refused, and which number. */
+  /** Redis's words when it last refused, and the number of the database. */
   refusal: { readonly error: Error; readonly database: number } | null = null
   private tries = 0
-  /** Of the connection that is asked. */
+  /** The number of the connection that is asked. */
   private session = 0
   private retry: { cancel(): void } | null = null
 

@@ -51,7 +51,7 @@ export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
   )
 }
 
-/** What connections of our own are made of: a user's client, or what takes its place. */
+/** The origin of connections of our own: a user's client, or its substitute. */
 export interface Model {
   readonly options?: object | undefined
   /** Null: it is not known yet where to. */

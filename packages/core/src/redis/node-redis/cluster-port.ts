@@ -129,12 +129,12 @@ export class NodeRedisClusterPort implements RedisPort {
     this.acknowledged.forEach((each, there) => this.observer.suspect(there, each))
   }
 
-  /** Of one of the primaries. */
+  /** The answer of one of the primaries. */
   info(section: string): Promise<unknown> | undefined {
     return this.nodes.readyFor(null)?.carrier.sendCommand(['INFO', section], PLAIN)
   }
 
-  /** Of every primary. */
+  /** The answers of every primary. */
   scans(): readonly KeyScan[] {
     return this.nodes
       .primaries()
@@ -188,7 +188,7 @@ export class NodeRedisClusterPort implements RedisPort {
   private sendOn(carrier: OwnCarrier, command: Command): Promise<unknown> {
     const { socketEpoch } = carrier
     return carrier.sendCommand(command.args, PLAIN).catch((error: unknown) => {
-      // What a proxy says in its own words is no reply of Redis, and would be said again at once.
+      // A proxy's own words are no reply of Redis, and would be said again at once.
       const wasCut = !carrier.isReady || carrier.socketEpoch !== socketEpoch
       if (!wasCut || isNodeRedisReply(error) || !command.isWanted()) {
         throw error

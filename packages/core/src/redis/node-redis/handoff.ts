@@ -9,7 +9,7 @@ export const HANGS_AFTER_HANDOFF =
   ' The node-redis client followed a server that moved (MOVING), and does not come back when the connection that it has ' +
   "since breaks: restart, and give it maintNotifications: 'disabled'."
 
-/** What node-redis, 5.12 and newer, puts into the messages of its diagnostics channels. */
+/** The fields that node-redis, 5.12 and newer, puts into the messages of its diagnostics channels. */
 interface Told {
   readonly clientId?: unknown
   readonly database?: unknown

@@ -2,7 +2,7 @@ import { errorMonitor } from 'node:events'
 import type { NodeRedisClient } from './client.js'
 import type { NodeRedisCluster, NodeRedisPool, NodeRedisSentinel, NodeAddress } from './several.js'
 
-/** What the connections of our own for such a client are made of. */
+/** The origins of our own connections for such a client. */
 export interface Origin {
   /** Its user has opened the client, and not closed it. */
   readonly isOpen: boolean

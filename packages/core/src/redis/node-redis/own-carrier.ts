@@ -24,7 +24,7 @@ export class OwnCarrier extends EventEmitter implements Carrier, SuspectConnecti
   private model: NodeRedisClient | null = null
   /** Where `own` leads, or did last; undefined: where the model does. */
   private address: NodeAddress | undefined
-  /** What a replica says of its primary: known before node-redis asks a Sentinel again, which may take seconds. */
+  /** A replica's view of its primary: known before node-redis asks a Sentinel again, which may take seconds. */
   private hint: NodeAddress | null = null
   private ready = false
   private dialing = false
@@ -109,7 +109,7 @@ export class OwnCarrier extends EventEmitter implements Carrier, SuspectConnecti
     }
   }
 
-  /** Of a connection that follows a primary, each end may be the first sign of a fail-over. */
+  /** The connection follows a primary, so each end may be the first sign of a fail-over. */
   onLeft(listener: () => void): () => void {
     return this.left.add(listener)
   }

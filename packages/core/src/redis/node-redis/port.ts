@@ -26,7 +26,7 @@ interface Cut {
   readonly reject: () => void
 }
 
-/** What commands are sent on: a user's client, or what takes its place. */
+/** The connection that commands are sent on: a user's client, or its substitute. */
 export interface Carrier
   extends Model, Pick<NodeRedisClient, 'isOpen' | 'isReady' | 'socketEpoch' | 'sendCommand' | 'on' | 'off'> {
   /** Called when it leaves a primary that another server may have replaced. Absent: that is nothing it can know. */

@@ -6,7 +6,7 @@ export interface NodeAddress {
   readonly port: number
 }
 
-/** What node-redis's clients of several connections have in common. */
+/** The members that node-redis's clients of several connections have in common. */
 interface OfSeveral extends NodeRedisScripting {
   /** From the call of `connect` until the client is closed or has given up. */
   readonly isOpen: boolean
