@@ -281,7 +281,7 @@ export default {
   // Also where the configuration for planted bugs passes this one on.
   rootDir: import.meta.dirname,
   testTimeout: 30_000,
-  reporters: ['default', `${ENGINE}/reporter.mjs`],
+  reporters: ['default', `${ENGINE}/reporter.mjs`, '<rootDir>/scripts/jest/times.mjs'],
   projects: [
     {
       ...common,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RedisServer } from '@holdfast/faults/harness'
-import { exists, fetched, makeFolder, NotAvailable } from './support/cache.mjs'
+import { cachedFolder, fetched, NotAvailable } from './support/cache.mjs'
 import { run } from './redis/run.mjs'
 
 const USAGE = `Usage: npm run test:peers -- [--only bullmq]
@@ -63,10 +63,10 @@ if (values.help || unknown !== undefined) {
 }
 
 /** A project with this version, and with the packages of this tree. */
-const projectOf = async (name, version) => {
-  const folder = join(ROOT, '.cache', 'peers', `${name.replace('/', '+')}@${version}`)
-  if (!(await exists(folder))) {
-    await makeFolder(folder, async ({ part }) => {
+const projectOf = (name, version) => {
+  return cachedFolder(
+    `peers/${name.replace('/', '+')}@${version}`,
+    async ({ part }) => {
       await writeFile(join(part, 'package.json'), '{ "type": "module" }')
       const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`]
       await fetched(`${name} ${version}`, 'npm', args, { cwd: part })
@@ -74,9 +74,10 @@ const projectOf = async (name, version) => {
       for (const each of ['core', 'bullmq']) {
         await symlink(join(ROOT, 'packages', each), join(part, 'node_modules/@holdfast', each))
       }
-    })
-  }
-  return folder
+    },
+    // Its links lead into this tree.
+    join(ROOT, '.cache'),
+  )
 }
 
 const newest = async (name, range) => {
