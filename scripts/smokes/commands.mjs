@@ -13,12 +13,12 @@ export const COMMANDS = {
   'test:unit': { step: 'npm test' },
   'test:fleets': { step: 'scripts/run-tests.mjs --selectProjects fleets' },
   'test:clients': {
-    smoke: 'scripts/clients.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
+    smoke: 'scripts/clients/main.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
   simulate: { step: 'scripts/simulate.mjs --minutes 5' },
-  'test:runtimes': { step: 'scripts/runtimes.mjs --smoke --only node-24' },
+  'test:runtimes': { step: 'scripts/runtimes/main.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
   'test:interop': { step: 'packages/interop/run/main.mjs --smoke' },
@@ -30,7 +30,7 @@ export const COMMANDS = {
   // A host that cannot be fetched is skipped, and says so.
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },
   'measure:testing': { smoke: 'packages/testing/measure.mjs' },
-  'measure:packages': { smoke: 'scripts/measure-packages.mjs --rounds 1' },
+  'measure:packages': { smoke: 'scripts/packages/measure.mjs --rounds 1' },
   'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
@@ -70,5 +70,5 @@ export const SCENARIOS_RUN_ELSEWHERE = {
 /** Commands of the pages that are a script, without a name in package.json. */
 export const SCRIPTS = {
   'scripts/embed-lua.mjs': { step: 'npm test' },
-  'scripts/measure-pages.mjs': { smoke: 'scripts/measure-pages.mjs README.md docs/first-lock.md' },
+  'scripts/pages/measure.mjs': { smoke: 'scripts/pages/measure.mjs README.md docs/first-lock.md' },
 }

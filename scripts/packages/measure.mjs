@@ -3,16 +3,16 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseOptions, UsageError, wholeNumber } from './command-line.mjs'
-import { interruption } from './interruption.mjs'
-import { command } from './packages/command.mjs'
-import { Project, asInstalledHere } from './packages/project.mjs'
-import { entriesOf, publishedPackages } from './packages/published-packages.mjs'
-import { packAll } from './packages/tarballs.mjs'
-import { gzippedSize, loadTimes } from './packages/weight.mjs'
-import { table } from './table.mjs'
+import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
+import { interruption } from '../interruption.mjs'
+import { command } from './command.mjs'
+import { Project, asInstalledHere } from './project.mjs'
+import { entriesOf, publishedPackages } from './published-packages.mjs'
+import { packAll } from './tarballs.mjs'
+import { gzippedSize, loadTimes } from './weight.mjs'
+import { table } from '../table.mjs'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PEER = 'redis-semaphore'
 const USAGE = `Usage: npm run measure:packages -- [options]
 

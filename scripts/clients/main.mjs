@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { CLIENTS } from './clients/catalog.mjs'
-import { parseArguments, USAGE } from './clients/arguments.mjs'
-import { runOn } from './clients/run-on-topology.mjs'
-import { interruption } from './interruption.mjs'
-import { runCommand } from './run-command.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
-import { cellOf, cleanCommit, publish } from './support/record.mjs'
+import { CLIENTS } from './catalog.mjs'
+import { parseArguments, USAGE } from './arguments.mjs'
+import { runOn } from './run-on-topology.mjs'
+import { interruption } from '../interruption.mjs'
+import { runCommand } from '../run-command.mjs'
+import { provideServerProgram } from '../redis/server-program.mjs'
+import { cellOf, cleanCommit, publish } from '../support/record.mjs'
 
 const interrupted = interruption()
 const log = (line) => console.error(line)
@@ -17,7 +17,7 @@ const log = (line) => console.error(line)
 const runAll = async (forJest) => {
   const isChosen = forJest.some((each) => each.startsWith('--selectProjects'))
   const projects = isChosen ? [] : ['--selectProjects', ...CLIENTS.map(({ name }) => name)]
-  const program = fileURLToPath(new URL('./run-tests.mjs', import.meta.url))
+  const program = fileURLToPath(new URL('../run-tests.mjs', import.meta.url))
   const child = spawn(process.execPath, [program, '--every-client', ...projects, ...forJest], {
     stdio: 'inherit',
     signal: interrupted,

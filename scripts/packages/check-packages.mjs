@@ -4,18 +4,18 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import * as check from './packages/check-contents.mjs'
-import { checkReadme } from './packages/check-readme.mjs'
-import { lintManifest, lintTypes } from './packages/check-lint.mjs'
-import * as projects from './packages/check-projects.mjs'
-import { command } from './packages/command.mjs'
-import { Report } from './packages/report.mjs'
-import { entriesOf, publishedPackages } from './packages/published-packages.mjs'
-import { packAll } from './packages/tarballs.mjs'
-import { LIMITS } from './packages/weight.mjs'
-import { provideRedis } from './redis/provide-redis.mjs'
+import * as check from './check-contents.mjs'
+import { checkReadme } from './check-readme.mjs'
+import { lintManifest, lintTypes } from './check-lint.mjs'
+import * as projects from './check-projects.mjs'
+import { command } from './command.mjs'
+import { Report } from './report.mjs'
+import { entriesOf, publishedPackages } from './published-packages.mjs'
+import { packAll } from './tarballs.mjs'
+import { LIMITS } from './weight.mjs'
+import { provideRedis } from '../redis/provide-redis.mjs'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 
 // Packages for a framework are installed where it is.
