@@ -40,12 +40,32 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-/** What the page says is what runs. */
-const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
-const RECIPE = /## Shutdown[^]*?```js no-run\n([^]*?)```/.exec(readme)[1]
+/** What the pages say is what runs: of each, by heading, its blocks of code and the rows of its tables. */
+const PAGES = [
+  'README.md',
+  'docs/queues.md',
+  'docs/schedule.md',
+  'docs/contexts.md',
+  'packages/bullmq/README.md',
+]
+const sectionsOf = (page) =>
+  page.split(/^#+ /m).map((text) => {
+    const blocks = [...text.matchAll(/^```.*\n([^]*?)^```$/gm)].map(([, code]) => code)
+    const rows = [...text.matchAll(/^\|(?! -)(.+)\|$/gm)].map(([, row]) =>
+      row.split(/ \| /).map((cell) => cell.trim()),
+    )
+    return [text.slice(0, text.indexOf('\n')), { blocks, rows: rows.slice(1) }]
+  })
+const readRecipes = async (file) => [
+  file,
+  Object.fromEntries(sectionsOf(await readFile(join(ROOT, file), 'utf8'))),
+]
+const RECIPES = JSON.stringify(Object.fromEntries(await Promise.all(PAGES.map(readRecipes))))
 
 const installed = async (host, version) => {
   const { oldest, ...given } = JSON.parse(await readFile(join(HERE, host, 'package.json'), 'utf8'))
+  // Nobody says how old it may be.
+  if (version === 'oldest' && !oldest) return null
   const text = JSON.stringify({
     ...given,
     dependencies: { ...given.dependencies, ...(version === 'oldest' && oldest) },
@@ -63,6 +83,7 @@ const installed = async (host, version) => {
       await cp(join(ROOT, 'packages', name, each), join(at, each), { recursive: true })
   }
   await cp(join(HERE, host, 'main.mjs'), join(folder, 'main.mjs'))
+  await writeFile(join(folder, 'recipes.json'), RECIPES)
   return folder
 }
 
@@ -82,8 +103,9 @@ try {
         console.log(`${host}, ${version}: skipped, ${error.message}`)
         continue
       }
+      if (!cwd) continue
       console.log(`${host}, ${version}`)
-      const env = { ...process.env, REDIS_URL: server.url, STREET_VERSION: version, RECIPE }
+      const env = { ...process.env, REDIS_URL: server.url, STREET_VERSION: version }
       const child = spawn(process.execPath, ['main.mjs', ...(values.short ? ['--short'] : [])], {
         cwd,
         env,

@@ -22,8 +22,8 @@ const tickOf = (self) => self.previousRuns(1, new Date(Math.floor(Date.now() / 1
 
 const job =
   scheduler === '0'
-    ? cron.schedule('* * * * * *', ({ date }) => report({ tick: date }))
-    : new Cron('* * * * * *', (self) => report({ tick: tickOf(self) }))
+    ? cron.schedule('* * * * * *', ({ date }) => report({ tick: date }).catch(console.error))
+    : new Cron('* * * * * *', (self) => report({ tick: tickOf(self) }).catch(console.error))
 
 process.on('message', async () => {
   await job.stop()

@@ -1,7 +1,9 @@
-// The recipes of docs/schedule.md: three processes, one of them with an event loop that is late, and each tick of each
-// scheduler runs once. Then the nights on which the clocks change, by a clock of Node's own.
+// docs/schedule.md, run: three processes, one of them with an event loop that is late, and each tick of each scheduler runs
+// once; a Redis that is away ends no process. Then its table: the nights on which the clocks change, by a clock of Node's
+// own, and an event loop that was blocked.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mock } from 'node:test'
 import { setImmediate, setInterval } from 'node:timers'
 import { exclusive } from '@holdfast/core/schedule'
@@ -14,46 +16,51 @@ import nodeSchedule from 'node-schedule'
 
 const isShort = process.argv.includes('--short')
 const TICKS = isShort ? 10 : 100
-const tickOf = (job) => job.previousRuns(1, new Date(Math.floor(Date.now() / 1_000 + 1) * 1_000))[0]
-const zone = 'Europe/Berlin'
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+const PAGE = JSON.parse(readFileSync('recipes.json', 'utf8'))['docs/schedule.md']
+const [TICK_OF] = /^function tickOf[^]*?^}/m.exec(PAGE.Schedules.blocks[0])
+// Patterns of the page are in the zone of the process.
+const env = { ...process.env, TZ: 'Europe/Berlin' }
 
-/** How each is called, with the tick that it provides. */
-const SCHEDULERS = {
-  croner: (pattern, call) => new Cron(pattern, { timezone: zone }, (self) => call(tickOf(self))),
-  cron: (pattern, call) =>
-    CronJob.from({ cronTime: pattern, onTick: () => call(), start: true, timeZone: zone }),
-  'node-schedule': (rule, call) => nodeSchedule.scheduleJob({ rule, tz: zone }, (fireDate) => call(fireDate)),
-  'node-cron': (pattern, call) => nodeCron.schedule(pattern, ({ date }) => call(date), { timezone: zone }),
+/** The calls of the page, each a function of the pattern in its place, and of the schedule and the log that it names. */
+const CALLS = Object.fromEntries(
+  PAGE['Which tick'].rows.flatMap(([of, text]) => {
+    const call = text.match(/`[^`]+`/g).findLast((each) => /'[\d* ]+'/.test(each))
+    const kind = ['node-cron', 'croner', 'node-schedule', 'cron'].find((each) => `${of}, `.includes(each))
+    if (!kind || !call) return []
+    const code = call.slice(1, -1).replace(/'[\d* ]+'/, 'pattern')
+    // In a process of that zone, node-cron does not come to an end on such a night by a clock that a test moves.
+    const schedule = (at, task) => nodeCron.schedule(at, task, { timezone: 'Europe/Berlin' })
+    const scope = { Cron, CronJob, schedule, scheduleJob: nodeSchedule.scheduleJob }
+    const run = new Function(...Object.keys(scope), 'pattern', 'report', 'log', `${TICK_OF}\n${code}`)
+    return [[kind, (pattern, report, log) => run(...Object.values(scope), pattern, report, log)]]
+  }),
+)
+
+/** What a cell of the table says: times in UTC, or how many runs. */
+const saidBy = (cell) => {
+  const [, time, count] = /^\**(?:(\d\d:\d\d)|(\d+|one|all three) runs?|not at all)?/.exec(cell)
+  if (count || cell.startsWith('all three')) return { one: 1, undefined: 3 }[count] ?? Number(count)
+  return time ? [time] : []
 }
-
-/** UTC hour and minute of each run, as the table has them. */
+const TABLE = PAGE['The nights on which the clocks change'].rows.map(([name, ...cells]) => [
+  name.replace(/ \d+$/, ''),
+  cells.map(saidBy),
+])
 const NIGHTS = [
-  [
-    '2027-03-28T00:00:00Z',
-    3,
-    '30 2 * * *',
-    { croner: ['01:00'], cron: ['01:00'], 'node-schedule': ['01:30'], 'node-cron': [] },
-  ],
-  [
-    '2027-10-30T23:00:00Z',
-    4,
-    '30 2 * * *',
-    { croner: ['00:30'], cron: ['00:30'], 'node-schedule': ['00:30'], 'node-cron': ['01:30'] },
-  ],
-  ['2027-10-30T23:59:30Z', 3, '*/30 * * * *', { croner: 6, cron: 6, 'node-schedule': 6, 'node-cron': 4 }],
+  ['2027-03-28T00:00:00Z', 3, '30 2 * * *'],
+  ['2027-10-30T23:00:00Z', 4, '30 2 * * *'],
+  ['2027-10-30T23:59:30Z', 3, '*/30 * * * *'],
 ]
 
 const fleet = async (name, isLate) => {
   const locks = await LockClient.connect(process.env.REDIS_URL)
   const redis = new Redis(process.env.REDIS_URL)
-  for (const [kind, schedule] of Object.entries(SCHEDULERS)) {
+  for (const [kind, schedule] of Object.entries(CALLS)) {
     const everyMs = kind === 'cron' ? 1_000 : undefined
     const task = ({ tick }) => redis.hincrby(`${name}:runs:${kind}`, tick.getTime(), 1)
     const report = exclusive(`${name}:${kind}`, { locks, everyMs }, task)
-    schedule(
-      '* * * * * *',
-      (tick) => void report({ tick }).catch((error) => console.log(kind, error.message)),
-    )
+    schedule('* * * * * *', report, (error) => console.log(kind, error.message))
   }
   if (isLate) {
     setInterval(() => {
@@ -67,13 +74,34 @@ const fleet = async (name, isLate) => {
 const night = async (kind, from, hours, pattern) => {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: Date.parse(from) })
   const runs = []
-  SCHEDULERS[kind](pattern, () => runs.push(new Date().toISOString().slice(11, 16)))
+  CALLS[kind](pattern, async () => runs.push(new Date().toISOString().slice(11, 16)))
   for (let seconds = 0; seconds < hours * 3_600; seconds += 5) {
     mock.timers.tick(5_000)
     await new Promise((resolve) => setImmediate(resolve))
   }
   process.send(runs)
-  process.exit()
+}
+
+/** No server answers. */
+const away = (kind) => {
+  const redis = new Redis(1, { retryStrategy: () => 100 }).on('error', () => undefined)
+  const locks = new LockClient(redis, { unavailableTimeoutMs: 100 })
+  const everyMs = kind === 'cron' ? 1_000 : undefined
+  const report = exclusive('away', { locks, everyMs }, () => undefined)
+  CALLS[kind]('* * * * * *', report, (error) => process.send([error.code]))
+}
+
+/** How many runs there are for the three seconds that passed meanwhile, before the next. */
+const blocked = async (kind) => {
+  const runs = []
+  CALLS[kind]('* * * * * *', async ({ tick } = {}) => runs.push([Number(tick), Date.now()]), console.log)
+  await sleep(2_500 - (Date.now() % 1_000))
+  const from = Date.now()
+  // Late or not, it ends between the same two seconds.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_700 - (from % 1_000))
+  const next = Math.ceil(Date.now() / 1_000) * 1_000
+  await sleep(150)
+  process.send(runs.filter(([, at]) => at >= from && at < next).map(([tick]) => tick))
 }
 
 const [, program, role, ...rest] = process.argv
@@ -81,35 +109,59 @@ if (role === 'fleet') {
   await fleet(rest[0], rest[1] === 'late')
 } else if (role === 'night') {
   await night(rest[0], rest[1], Number(rest[2]), rest[3])
+} else if (role === 'away') {
+  away(rest[0])
+} else if (role === 'blocked') {
+  await blocked(rest[0])
 } else {
   const wrong = []
+  const judge = (isRight, kind, text) => {
+    console.log(`${isRight ? 'ok' : 'WRONG'}: ${kind}${text}`)
+    if (!isRight) wrong.push(kind)
+  }
+  /** What a process of its own says, or that it has ended. */
+  const ask = async (...args) => {
+    const ofProcess = args.includes('node-cron') ? process.env : env
+    const child = fork(program, args, { env: ofProcess, execArgv: ['--no-warnings'] })
+    const limit = setTimeout(() => child.kill('SIGKILL'), 120_000)
+    const said = await Promise.race([once(child, 'message'), once(child, 'exit')])
+    clearTimeout(limit)
+    child.kill('SIGKILL')
+    return said[0]
+  }
+  const kinds = Object.keys(CALLS)
+  if (kinds.length !== TABLE.length) judge(false, `the page has calls of ${kinds}`, '')
   const name = `street-${process.pid}`
   const size = isShort ? ['--short'] : []
   const exits = ['late', 'calm', 'calm'].map((how) =>
-    once(fork(program, ['fleet', name, how, ...size]), 'exit'),
+    once(fork(program, ['fleet', name, how, ...size], { env }), 'exit'),
   )
   await Promise.all(exits)
   const redis = new Redis(process.env.REDIS_URL)
-  for (const kind of Object.keys(SCHEDULERS)) {
+  for (const kind of kinds) {
     const runs = Object.values(await redis.hgetall(`${name}:runs:${kind}`)).map(Number)
-    const isRight = runs.every((each) => each === 1) && runs.length >= TICKS
-    console.log(
-      `${isRight ? 'ok' : 'WRONG'}: ${kind}: ${runs.length} ticks, ${runs.filter((each) => each > 1).length} twice`,
-    )
-    if (!isRight) wrong.push(kind)
+    const twice = runs.filter((each) => each > 1).length
+    judge(twice === 0 && runs.length >= TICKS, kind, `: ${runs.length} ticks, ${twice} twice`)
     await redis.del(`${name}:runs:${kind}`, `holdfast:ticks:{${name}:${kind}}`)
   }
   redis.disconnect()
+  await Promise.all(
+    kinds.map(async (kind) => {
+      const said = await ask('away', kind)
+      judge(String(said) === 'REDIS_UNAVAILABLE', kind, `, no Redis: ${said}`)
+    }),
+  )
   // An older croner does not run a job in the hour that is left out.
-  for (const [from, hours, pattern, expected] of process.env.STREET_VERSION === 'oldest' ? [] : NIGHTS) {
-    for (const [kind, right] of Object.entries(expected)) {
-      const child = fork(program, ['night', kind, from, String(hours), pattern], {
-        execArgv: ['--no-warnings'],
-      })
-      const [runs] = await once(child, 'message')
-      const isRight = String(typeof right === 'number' ? runs.length : runs) === String(right)
-      if (!isRight) wrong.push(kind)
-      console.log(`${isRight ? 'ok' : 'WRONG'}: ${kind}, ${pattern} from ${from}: ${runs}`)
+  for (const [kind, said] of process.env.STREET_VERSION === 'oldest' ? [] : TABLE) {
+    for (const [i, right] of said.entries()) {
+      const [from, hours, pattern] = NIGHTS[i] ?? []
+      const runs = await (from ? ask('night', kind, from, String(hours), pattern) : ask('blocked', kind))
+      const what = from ? `, ${pattern} from ${from}` : ', blocked for 3.2 s'
+      judge(
+        String(typeof right === 'number' ? runs.length : runs) === String(right),
+        kind,
+        `${what}: ${runs}`,
+      )
     }
   }
   process.exitCode = wrong.length > 0 ? 1 : 0

@@ -2,7 +2,7 @@
 // one before ignores its signal.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { utimes, writeFile } from 'node:fs/promises'
+import { readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 
@@ -10,6 +10,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const env = { ...process.env, PM2_HOME: join(process.cwd(), '.pm2') }
 const bin = (name) => join(process.cwd(), 'node_modules/.bin', name)
 const redis = new Redis(process.env.REDIS_URL)
+const [RECIPE] = JSON.parse(await readFile('recipes.json', 'utf8'))['README.md'].Shutdown.blocks
 
 const serviceIn = async (name) => {
   const file = `service-${name}.mjs`
@@ -19,7 +20,7 @@ import { Redis } from 'ioredis'
 const locks = await LockClient.connect(process.env.REDIS_URL)
 const server = createServer().listen(0)
 const worker = { close: async () => undefined }
-${process.env.RECIPE}
+${RECIPE}
 const redis = new Redis(process.env.REDIS_URL)
 await locks.getLock('${name}').withLock(async () => {
   await redis.rpush('${name}:held', process.pid)

@@ -8,6 +8,7 @@ describe('inside what its users run', () => {
   it.each([
     ['nest-bullmq', 'a deployment fails no job, and each runs once'],
     ['schedulers', 'each tick runs once, though an event loop is late'],
+    ['contexts', 'who runs jobs in whose context is what the page says'],
   ])(
     '%s: %s',
     async (host) => {
