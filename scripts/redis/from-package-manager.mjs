@@ -31,19 +31,6 @@ export const installWithPackageManager = async ({ log }) => {
   return true
 }
 
-/**
- * Installs the program `faketime` where that needs no question: for root where there is apt-get.
- *
- * @param {{ log: (line: string) => void }} options
- */
-export const installFaketime = async ({ log }) => {
-  if (process.getuid?.() !== 0 || !(await works('apt-get', ['--version']))) return
-  log('installing the package faketime with apt-get')
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'faketime'], { env })
-}
-
 const installWithApt = async (log) => {
   log('installing the package redis-server with apt-get')
   const env = { DEBIAN_FRONTEND: 'noninteractive' }

@@ -11,10 +11,6 @@ export const table = (rows: readonly (readonly string[])[]): string[] => {
 export const sum = (numbers: Iterable<number>): number =>
   [...numbers].reduce((total, each) => total + each, 0)
 
-/** The least value that at least this part of all does not exceed. */
-export const percentile = (sorted: readonly number[], part: number): number =>
-  sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? 0
-
 /** Of no values: NaN. */
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)

@@ -1,9 +1,8 @@
-// Fail-overs that lose locks, again and again: how soon is a holder told? Then the same for a clock of Redis that steps.
+// Fail-overs that lose locks, again and again: how soon is a holder told?
 // What the figures mean: docs/reliability.md.
 import { FaultProxy, RedisReplication } from '@holdfast/faults/harness'
 import { count, ms } from '../run/options.js'
 import { defineScenario } from '../run/scenario.js'
-import { stepClocks } from './failover/clock-steps.js'
 import { failOverOnce, type Round } from './failover/round.js'
 import { verdictOf } from './failover/verdict.js'
 
@@ -11,8 +10,7 @@ const PROGRESS_MS = 5_000
 
 export const failover = defineScenario({
   name: 'failover',
-  summary:
-    'How soon a holder is told that a fail-over lost its lock, or that the clock of Redis stepped (with faketime).',
+  summary: 'How soon a holder is told that a fail-over lost its lock.',
   options: {
     rounds: count(20, 'fail-overs of a primary whose replica gets nothing', { most: 1_000 }),
     locks: count(5, 'locks that are lost in each, and as many that are not', { most: 1_000 }),
@@ -49,11 +47,10 @@ export const failover = defineScenario({
       progress(`${done.length} of ${rounds} fail-overs`)
     }
     const { figures, ...failOvers } = verdictOf(done, { leaseMs, allowanceMs, locks })
-    const clocks = await stepClocks({ leaseMs, allowanceMs, signal: interrupted })
     return {
       figures,
-      report: [...failOvers.lines, ...clocks.lines],
-      violations: [...failOvers.violations, ...clocks.violations],
+      report: failOvers.lines,
+      violations: failOvers.violations,
     }
   },
 })

@@ -1,5 +1,5 @@
 // Fail-overs, and slots that move, while locks are contended for: how long until they work again, what is lost, and
-// whether a caller gets what another one believes to have. And what ten thousand held locks cost a cluster.
+// whether a caller gets what another one believes to have.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { count, oneOf, someOf } from '../run/options.js'
 import { seededRandom } from '../run/random.js'
@@ -8,7 +8,6 @@ import { median, table } from '../run/table.js'
 import { CHANGES, type Change, type ChangeName, type Group } from './under-load/changes.js'
 import { CARRIERS } from '../workload/carriers.js'
 import { Contenders } from './under-load/contenders.js'
-import { renewals, type RenewalCost, type Renewals } from './under-load/renewals.js'
 
 const SETTLED_MS = 500
 const STUCK_MS = 30_000
@@ -19,10 +18,6 @@ const options = {
   rounds: count(3, 'times each of them', { most: 100 }),
   locks: count(12, 'locks that are contended for, all over the slots', { most: 1_000 }),
   flows: count(24, 'callers of two clients, each takes lock after lock', { most: 1_000 }),
-  held: count(10_000, 'locks of one client whose renewal on a cluster is measured; 0: it is not', {
-    least: 0,
-    most: 100_000,
-  }),
 }
 
 interface Result {
@@ -39,7 +34,7 @@ export const underLoad = defineScenario({
   name: 'under-load',
   summary: 'Fail-overs and moving slots on Sentinel and clusters while locks are contended for.',
   options,
-  smoke: '--only sentinel-planned --rounds 1 --held 500',
+  smoke: '--only sentinel-planned --rounds 1',
   long: '',
 
   async run(run) {
@@ -48,16 +43,9 @@ export const underLoad = defineScenario({
       run.progress(name)
       results.push(await changeOften(run, name))
     }
-    const { held } = run.options
-    const renewed =
-      held > 0 ? await renewals(held, { client: run.options.client, interrupted: run.interrupted }) : null
-    const lost = renewed?.apart.lost ?? 0
     return {
-      figures: { scenarios: results, renewals: renewed },
-      report: [
-        ...(results.length > 0 ? table([HEAD, ...results.map(row)]) : []),
-        ...(renewed ? reportOf(renewed) : []),
-      ],
+      figures: results,
+      report: table([HEAD, ...results.map(row)]),
       violations: [
         ...results.flatMap(({ name, promise, wrong, stuck }) => [
           ...(stuck > 0 ? [`I4 ${name}: ${stuck} times a lock was not granted within ${STUCK_MS} ms`] : []),
@@ -65,7 +53,6 @@ export const underLoad = defineScenario({
             ? [`I1 ${name}: ${wrong} grants beside a holder`]
             : []),
         ]),
-        ...(lost > 0 ? [`I3 ${lost} of ${held} held locks were lost while they were renewed`] : []),
       ],
     }
   },
@@ -137,21 +124,3 @@ const row = ({ name, promise, againMs, wrong, lost, stuck }: Result): string[] =
   ...[lost, stuck, wrong].map(String),
   promise,
 ]
-
-const reportOf = ({ held, apart, tagged }: Renewals): string[] => {
-  const cost = (what: string, { scripts, serverMs, longestMs, lost }: RenewalCost): string[] => [
-    what,
-    String(scripts),
-    inMs(serverMs),
-    `${longestMs.toFixed(1)} ms`,
-    String(lost),
-  ]
-  return [
-    '',
-    ...table([
-      [`${held} held locks, one renewal of all`, 'scripts', 'server time', 'longest stall', 'lost'],
-      cost('names of their own', apart),
-      cost('a hundred hash tags', tagged),
-    ]),
-  ]
-}

@@ -29,6 +29,3 @@ export interface Finding {
 }
 
 export const inMs = (value: number): string => `${Math.round(value)} ms`
-
-/** @param value null: it did not happen */
-export const after = (value: number | null): string => (value === null ? 'never' : `after ${inMs(value)}`)

@@ -6,7 +6,7 @@ import { firstOf } from '../../run/judge.js'
 import type { Run, Verdict } from '../../run/scenario.js'
 import { nowMs } from '../../run/shared-clock.js'
 import { checkLatches, checkPools, checkUse, checkWaits } from '../../workload/check-permits.js'
-import { FAULT_NAMES, happen, type FaultName, type Victim } from '../../workload/faults.js'
+import { happen, type FaultName, type Victim } from '../../workload/faults.js'
 import {
   faultsIn,
   usesIn,
@@ -27,8 +27,7 @@ const ROUND_MS = 3_000
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 2_500
 /** Where Redis loses its data nothing is promised, and nobody can take a permit away by force. */
-export const isForPermits = (name: FaultName): boolean =>
-  !['redis-restarts-empty', 'force-unlock'].includes(name)
+const isForPermits = (name: FaultName): boolean => !['redis-restarts-empty', 'force-unlock'].includes(name)
 // They hold no command up that is on its way.
 const CALM_WIRES: readonly FaultName[] = [
   'process-killed',
@@ -178,6 +177,3 @@ const verdictOf = (
     ]),
   }
 }
-
-/** All faults that permits are meant to live with. */
-export const PERMIT_FAULTS = FAULT_NAMES.filter(isForPermits)
