@@ -182,7 +182,8 @@ export default tseslint.config(
   },
   {
     files: ['packages/*/test/**/*.ts'],
-    rules: { '@typescript-eslint/no-non-null-assertion': 'off' },
+    plugins: { sentences: wholeSentences },
+    rules: { '@typescript-eslint/no-non-null-assertion': 'off', 'sentences/test-names': 'error' },
   },
   {
     files: ['**/*.mjs', '**/*.js'],

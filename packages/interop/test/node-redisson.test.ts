@@ -27,7 +27,7 @@ describe('node-redisson and Holdfast contend for one lock', () => {
   let other: WorkerProcess
   afterEach(() => other.kill())
 
-  it('and exclude each other: the counter is exact (I1)', async () => {
+  it('node-redisson and Holdfast exclude each other: the counter is exact (I1)', async () => {
     other = await WorkerProcess.start(WORKER, { args: [sides.server.url] })
     const holdfast = await sides.launch('node')
     const settings = { counter: 'counter', forMs: FOR_MS }

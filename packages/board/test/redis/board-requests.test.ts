@@ -153,7 +153,7 @@ describe('a request to break a lock', () => {
     }
   })
 
-  it('of a lock that nobody has, or that another library has, releases nothing', async () => {
+  it('a request to break a lock of a lock that nobody has, or that another library has, releases nothing', async () => {
     const served = await serve(allow)
     expect(await breakLock(served, { lock: 'a', holder: 'x:1' })).toMatchObject({ outcome: 'not-held' })
     expect(await breakLock(served, { lock: '', holder: 'x:1' })).toMatchObject({ status: 400 })
@@ -323,23 +323,26 @@ describe('the page of one lock', () => {
     ['a sorted set', () => rig.admin.zadd('a', 1, '__write__'), 'null', /"a" is not a lock/],
     ['an entity', () => rig.admin.hset('a', 'status', 'paid'), 'null', /"a" is not a lock/],
     ['nothing', () => Promise.resolve(), 'null', /^$/],
-  ])('of the name of %s says what has it, and guesses nothing', async (_, put, row, trouble) => {
-    await put()
-    const board = createBoard(await rig.client({ foreignLocks: 'wait' }))
-    rig.atEnd(() => board.close())
-    const reader = (await board.fetch(new Request('http://board.local/live?lock=a'))).body!.getReader()
-    const decoder = new TextDecoder()
-    let text = ''
-    const isTold = (): boolean => {
-      const told =
-        [...text.matchAll(/^event: lock\ndata: (.*)\n\n/gm)].at(-1)?.[1] ?? '{"trouble":"none yet"}'
-      const state = JSON.parse(told) as { row?: unknown; trouble: string }
-      return JSON.stringify(state.row ?? null).includes(row) && trouble.test(state.trouble)
-    }
-    while (!isTold()) text += decoder.decode((await reader.read()).value as Uint8Array)
-    await reader.cancel()
-    await rig.admin.del('a')
-  })
+  ])(
+    'the page of one lock of the name of %s says what has it, and guesses nothing',
+    async (_, put, row, trouble) => {
+      await put()
+      const board = createBoard(await rig.client({ foreignLocks: 'wait' }))
+      rig.atEnd(() => board.close())
+      const reader = (await board.fetch(new Request('http://board.local/live?lock=a'))).body!.getReader()
+      const decoder = new TextDecoder()
+      let text = ''
+      const isTold = (): boolean => {
+        const told =
+          [...text.matchAll(/^event: lock\ndata: (.*)\n\n/gm)].at(-1)?.[1] ?? '{"trouble":"none yet"}'
+        const state = JSON.parse(told) as { row?: unknown; trouble: string }
+        return JSON.stringify(state.row ?? null).includes(row) && trouble.test(state.trouble)
+      }
+      while (!isTold()) text += decoder.decode((await reader.read()).value as Uint8Array)
+      await reader.cancel()
+      await rig.admin.del('a')
+    },
+  )
 })
 
 describe('what it does in Redis', () => {

@@ -106,7 +106,7 @@ describe('holdfast who', () => {
     for (const wait of waits) await (await wait).release()
   })
 
-  it('of a free lock: 1', async () => {
+  it('holdfast who of a free lock: 1', async () => {
     expect(await cli(['who', name('free')])).toMatchObject({ code: 1, stdout: `${name('free')} is free\n` })
     expect(await cli(['who', name('free'), '--json'])).toMatchObject({ code: 1, stdout: 'null\n' })
   })
@@ -170,7 +170,7 @@ describe('holdfast break', () => {
     await until(() => second.signal.aborted)
   })
 
-  it('of several readers, only the one that is named', async () => {
+  it('holdfast break of several readers, only the one that is named', async () => {
     const [mine, theirs] = [
       await one.getReadWriteLock(name('a')).readLock().acquire(),
       await other.getReadWriteLock(name('a')).readLock().acquire(),
@@ -182,7 +182,7 @@ describe('holdfast break', () => {
     await theirs.release()
   })
 
-  it('of a fair lock with waiters, the first in line gets it', async () => {
+  it('holdfast break of a fair lock with waiters, the first in line gets it', async () => {
     const hold = await one.getFairLock(name('a')).acquire()
     const wait = other.getFairLock(name('a')).acquire()
     await until(async () => (await redis.llen(`redisson_lock_queue:{${name('a')}}`)) === 1)

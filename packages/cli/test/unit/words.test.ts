@@ -176,7 +176,7 @@ describe('changes of a lock', () => {
     ).toEqual(['held', 'joined', 'left'])
   })
 
-  it('who waited and has the lock now does not leave the line, who gave up does', () => {
+  it('a caller that waited and has the lock now does not leave the line, who gave up does', () => {
     const changes = new LockChanges()
     expect(told(changes, [seen(['x:1'], { waiters: ['y:1', 'z:1'] }), 0])).toEqual(['held', 'waits', 'waits'])
     expect(told(changes, [seen(['y:1']), 1])).toEqual(['handed-over', 'waits-no-more'])

@@ -37,7 +37,7 @@ const NOTHING = {
   ...{ standing: 0, candidates: 0 },
 }
 
-it('of a fair lock that was waited for nothing is remembered, whether it was had or not (I8)', async () => {
+it('nothing is remembered of a fair lock that was waited for, whether it was had or not (I8)', async () => {
   const [locks, others] = [await rig.client(), await rig.client()]
   const hold = await others.getFairLock('order:42').acquire()
   const standing = (): Promise<void> =>

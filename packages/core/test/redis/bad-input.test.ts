@@ -102,7 +102,7 @@ describe('a name', () => {
   })
 
   it.each(['x'.repeat(1_024), 'ß'.repeat(512), '😀'.repeat(256), ' ', '\n', '{', '0'])(
-    'of up to 1 KiB of UTF-8 can be anything',
+    'a name of up to 1 KiB of UTF-8 can be anything',
     async (name) => {
       const hold = await locks.getLock(name).acquire()
       expect(await rig.admin.hgetall(name)).toEqual({ [hold.owner]: '1' })
@@ -143,7 +143,7 @@ describe('a duration', () => {
     }
   })
 
-  it('of an extension, an ensure or a close is checked as well, and harms neither hold nor client', async () => {
+  it('a duration of an extension, an ensure or a close is checked as well, and harms neither hold nor client', async () => {
     const hold = await lock.acquire()
     for (const [bad, shown] of notLeases) {
       await expectRefused(() => hold.extend(bad as number), 'ms', shown)
@@ -159,7 +159,7 @@ describe('a duration', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  it('of an extension cannot be left out', async () => {
+  it('a duration of an extension cannot be left out', async () => {
     const hold = await lock.acquire()
     await expectRefused(() => hold.extend(undefined as never), 'ms', 'undefined')
     await hold.release()
@@ -825,7 +825,7 @@ describe('unlock(hold) refuses what its lock did not give, and frees nothing', (
     await both.release()
   })
 
-  it('but not one that another object of the same lock gave', async () => {
+  it('unlock(hold) refuses what its lock did not give, and frees nothing, but not one that another object of the same lock gave', async () => {
     await lock.unlock(await locks.getLock(NAME).acquire())
     const [one, other] = [0, 1].map(() => locks.getMultiLock(locks.getLock(NAME), locks.getLock('order:43')))
     await one?.unlock(await other?.acquire())

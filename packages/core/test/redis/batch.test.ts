@@ -101,7 +101,7 @@ describe('transitions of one turn', () => {
     expect(await scriptsSince(admin)).toBeGreaterThan(1.5 * 4 * 20)
   })
 
-  it('of one caller travel as one script also when it was just answered', async () => {
+  it('transitions of one turn of one caller travel as one script also when it was just answered', async () => {
     const { locks, admin } = await warmedUp()
     const first = await locks.getLock('first').acquire()
     const holds = await acquireAll(locks, names(20))
@@ -169,7 +169,7 @@ describe('each as if it had come alone', () => {
     await admin.del('order:1')
   })
 
-  it('who has a lock already is told so, and the others get theirs', async () => {
+  it('a caller that has a lock already is told so, and the others get theirs', async () => {
     const { locks, admin } = await warmedUp()
     const other = await own.client()
     const held = await other.getLock('order:1').acquire()

@@ -22,7 +22,7 @@ describe('a connection that broke earlier hides no loss', () => {
   const isAcquireOf = (count: number) => runsOf(acquireScript, (argv) => argv[1] === `${count}`)
   const isReleaseTo = (count: number) => runsOf(releaseScript, (argv) => argv[1] === `${count}`)
 
-  it('of an acquire: a release that finds nothing says lost (I1)', async () => {
+  it('a connection that broke earlier hides no loss of an acquire: a release that finds nothing says lost (I1)', async () => {
     const fault = proxy.loseReply(isAcquireOf(1))
     const hold = await soon(locks.getLock(NAME).acquire())
     expect(fault.count).toBe(1)
@@ -31,7 +31,7 @@ describe('a connection that broke earlier hides no loss', () => {
     expect(hold.signal.reason).toMatchObject({ reason: 'gone', owner: hold.owner })
   })
 
-  it('of an acquire: withLock says LockLostError, with the result (I1)', async () => {
+  it('a connection that broke earlier hides no loss of an acquire: withLock says LockLostError, with the result (I1)', async () => {
     const fault = proxy.loseReply(isAcquireOf(1))
     const work = locks.getLock(NAME).withLock(async () => {
       await rig.admin.del(NAME)
@@ -42,7 +42,7 @@ describe('a connection that broke earlier hides no loss', () => {
     expect(fault.count).toBe(1)
   })
 
-  it('of a re-entry and of a partial release: the full release says lost (I1)', async () => {
+  it('a connection that broke earlier hides no loss of a re-entry and of a partial release: the full release says lost (I1)', async () => {
     await locks.run(async () => {
       const lock = locks.getLock(NAME)
       const outer = await lock.acquire()
@@ -55,7 +55,7 @@ describe('a connection that broke earlier hides no loss', () => {
     })
   })
 
-  it('of the full release itself: released', async () => {
+  it('a connection that broke earlier hides no loss of the full release itself: released', async () => {
     const hold = await locks.getLock(NAME).acquire()
     const fault = proxy.loseReply(isReleaseTo(0))
     expect(await soon(hold.release())).toBe('released')

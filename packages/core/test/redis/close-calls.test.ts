@@ -23,7 +23,7 @@ const CALLS: readonly [string, (locks: LockClient) => Promise<unknown>][] = [
 ]
 
 describe('a client that is closed while a call waits for Redis', () => {
-  it.each(CALLS)('that is slow: %s is answered', async (_, call) => {
+  it.each(CALLS)('a client that closes while Redis is slow: %s is answered', async (_, call) => {
     const proxy = await rig.proxy()
     const locks = await rig.client({}, rig.connection({}, proxy))
     await rig.admin.set('s', 0)
@@ -34,7 +34,7 @@ describe('a client that is closed while a call waits for Redis', () => {
     await rig.admin.del('s')
   })
 
-  it.each(CALLS)('that does not answer: %s ends', async (_, call) => {
+  it.each(CALLS)('a client that closes while Redis does not answer: %s ends', async (_, call) => {
     const proxy = await rig.proxy()
     const locks = await rig.client(BRIEF, rig.connection({}, proxy))
     proxy.blackHole()
@@ -44,7 +44,7 @@ describe('a client that is closed while a call waits for Redis', () => {
     proxy.pass()
   })
 
-  it.each(CALLS)('and is not there: %s ends', async (_, call) => {
+  it.each(CALLS)('a client that closes while Redis is not there: %s ends', async (_, call) => {
     const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
     const locks = await rig.client(BRIEF, connection)
@@ -58,7 +58,7 @@ describe('a client that is closed while a call waits for Redis', () => {
     proxy.pass()
   })
 
-  it('that does not answer: a release, which is tried again, ends with the client', async () => {
+  it('a release that is tried again, while Redis does not answer, ends with the client', async () => {
     const proxy = await rig.proxy()
     const options = { ...BRIEF, unavailableTimeoutMs: 60_000 }
     const locks = await rig.client(options, rig.connection({}, proxy))

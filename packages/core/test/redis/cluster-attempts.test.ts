@@ -80,7 +80,7 @@ describe('one attempt, while the slot of its lock moves', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  it('that re-grants what has arrived already is served where it is, with acks', async () => {
+  it('one attempt is served where it is while its slot moves, with acks', async () => {
     const locks = await rig.client({ replicas: { acks: 1, timeoutMs: 1_000 } })
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary())

@@ -110,7 +110,7 @@ describe('a name of any kind', () => {
     expect(await rig.admin.dbsize()).toBe(0)
   })
 
-  it('that is the same to Redis is the same lock here: re-entered, and lost by force (I1)', async () => {
+  it('a name of any kind that is the same to Redis is the same lock here: re-entered, and lost by force (I1)', async () => {
     const [locks, others] = [await rig.client(), await rig.client(deaf)]
     await locks.run(async () => {
       const outer = await locks.getLock('half \ud800').lock()
@@ -123,7 +123,7 @@ describe('a name of any kind', () => {
     })
   })
 
-  it('of a client that UTF-8 cannot say: its holds are found, and hear of a forceUnlock (I1)', async () => {
+  it('a name of any kind of a client that UTF-8 cannot say: its holds are found, and hear of a forceUnlock (I1)', async () => {
     const locks = await rig.client({ clientName: 'half \ud800' })
     const hold = await locks.getLock('order:42').acquire()
     await hold.verify()
@@ -151,7 +151,7 @@ describe('a name of any kind', () => {
 })
 
 describe('a name that looks like something inside', () => {
-  it('of a read or write lock is a lock of its own: a caller that reads takes it, and excludes others (I1)', async () => {
+  it('a name that looks like something inside of a read or write lock is a lock of its own: a caller that reads takes it, and excludes others (I1)', async () => {
     const [locks, others] = [await rig.client(deaf), await rig.client(deaf)]
     const around = locks.getReadWriteLock('x')
     for (const [mode, held] of [
@@ -169,7 +169,7 @@ describe('a name that looks like something inside', () => {
     }
   })
 
-  it('of a line of siblings is a lock of its own: who waits for it holds up none of them (I7)', async () => {
+  it('a name that looks like something inside of a line of siblings is a lock of its own: who waits for it holds up none of them (I7)', async () => {
     const [locks, others] = [await rig.client(deaf), await rig.client(deaf)]
     const names = ['turn', 'reenter'].flatMap((line) => [...Array(20).keys()].map((i) => `${line}:${i}`))
     const held = await Promise.all(names.map((name) => others.getLock(name).acquire()))

@@ -14,7 +14,7 @@ const watched = async (lockWatchdogTimeout: number): Promise<Hold> => {
 }
 
 describe('a lock whose time to live somebody took away (PERSIST)', () => {
-  it('of a watched hold: the next renewal gives it back, and nothing is lost (I6)', async () => {
+  it('a lock whose time to live somebody took away (PERSIST) of a watched hold: the next renewal gives it back, and nothing is lost (I6)', async () => {
     const hold = await watched(1_500)
     expect(await rig.admin.persist(NAME)).toBe(1)
     await hold.verify()
@@ -26,7 +26,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  it('of a fixed lease: it ends all the same, and so does the wait behind it (I3)', async () => {
+  it('a lock whose time to live somebody took away (PERSIST) of a fixed lease: it ends all the same, and so does the wait behind it (I3)', async () => {
     const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 600 })
     const lost = lostAt(hold)
@@ -41,7 +41,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     expect(await next.release()).toBe('released')
   })
 
-  it('of a holder that has gone: waits end at their limit and say so, and forceUnlock frees it', async () => {
+  it('a lock whose time to live somebody took away (PERSIST) of a holder that has gone: waits end at their limit and say so, and forceUnlock frees it', async () => {
     await new JavaClient(rig.admin).hold(NAME)
     await rig.admin.persist(NAME)
     const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]

@@ -96,7 +96,7 @@ describe('the signal of a context', () => {
     },
   )
 
-  it('of another making ends what else takes one, has an AbortError for a reason it lacks, and has one listener', async () => {
+  it('the signal of a context of another making ends what else takes one, has an AbortError for a reason it lacks, and has one listener', async () => {
     const locks = await harness.client()
     const name = harness.name()
     const { signal, abort } = Polyfill.controller(false)
@@ -189,7 +189,7 @@ describe('the signal of a context', () => {
     expect(await lock.isLocked()).toBe(false)
   })
 
-  it('of an inner run is added to that around it, and ends with it', async () => {
+  it('the signal of a context of an inner run is added to that around it, and ends with it', async () => {
     const locks = await harness.client()
     const [outer, inner] = [new AbortController(), new AbortController()]
     const lock = locks.getLock(harness.name())
@@ -243,7 +243,7 @@ describe('the signal of a context', () => {
     )
   })
 
-  it('and the context of a request are not kept by what is made detached in it, nor by shares, schedules and elections', async () => {
+  it('the signal of a context, and the context of a request are not kept by what is made detached in it, nor by shares, schedules and elections', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const busy = await (await harness.client()).getLock(harness.name()).acquire()
     const ended = new AbortController()

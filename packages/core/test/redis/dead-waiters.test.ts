@@ -23,7 +23,7 @@ describe('a waiting process', () => {
   it.each<[string, (worker: WorkerProcess) => Promise<unknown>, number]>([
     ['killed delays nobody', (worker) => worker.kill(), 60_000],
     ['stopped delays others for its life', (worker) => worker.pause(), 500],
-  ])('that was %s in another process (I4, I7)', async (_what, end, resyncInterval) => {
+  ])('a waiting process that was %s in another process (I4, I7)', async (_what, end, resyncInterval) => {
     const worker = await start()
     const [holding, waiting] = [await harness.client(), await harness.client({ resyncInterval })]
     const hold = await holding.getLock(harness.name()).acquire()
@@ -44,7 +44,7 @@ describe('a waiting process', () => {
     }
   })
 
-  it('that is killed before it hears that it got the lock keeps it for one lease, no longer', async () => {
+  it('a waiting process that is killed before it hears that it got the lock keeps it for one lease, no longer', async () => {
     const { hostname, port } = new URL(redisUrl)
     const proxy = await FaultProxy.start({ host: hostname, port: Number(port || 6_379) })
     try {

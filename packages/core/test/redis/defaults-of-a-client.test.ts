@@ -103,7 +103,7 @@ describe('a wait without a limit', () => {
   const CODE = 'HOLDFAST_ENDLESS_WAIT'
   const quick = (): Promise<LockClient> => harness.client({ clock: minutesInAMoment() })
 
-  it('that lasts a minute is told of, once per name, with the holder and what to do', async () => {
+  it('a wait without a limit that lasts a minute is told of, once per name, with the holder and what to do', async () => {
     const holder = await harness.client({ clientName: 'the-holder' })
     const locks = await quick()
     const hold = await holder.getLock(harness.name()).acquire()

@@ -19,7 +19,7 @@ describe('what is published', () => {
     locks = await harness.client()
   })
 
-  it('of a call and a hold, is the same object from beginning to end', async () => {
+  it('what is published of a call and a hold, is the same object from beginning to end', async () => {
     const lock = locks.getLock(harness.name())
     const hold = await lock.acquire()
     expect(seen.calls.map(({ phase }) => phase)).toEqual(['begun', 'ended'])
@@ -35,7 +35,7 @@ describe('what is published', () => {
     expect(seen.objects.size).toBe(2)
   })
 
-  it('of a wait, says for whom, and what the hand-off took', async () => {
+  it('what is published of a wait, says for whom, and what the hand-off took', async () => {
     const lock = locks.getLock(harness.name())
     // One that tries when it is told: what it is given it has at once.
     const other = await harness.client({ pushedGrants: false })
@@ -63,7 +63,7 @@ describe('what is published', () => {
     expect(handOffs.length).toBeGreaterThan(0)
   })
 
-  it('of a call without a lock, says why', async () => {
+  it('what is published of a call without a lock, says why', async () => {
     const lock = locks.getLock(harness.name())
     const other = (await harness.client()).getLock(harness.name())
     const hold = await lock.acquire()
@@ -90,7 +90,7 @@ describe('what is published', () => {
     await hold.release()
   })
 
-  it('of a re-entry, is a call, and no hold of its own', async () => {
+  it('what is published of a re-entry, is a call, and no hold of its own', async () => {
     await locks.run(async () => {
       const lock = locks.getLock(harness.name())
       await lock.lock()
@@ -103,7 +103,7 @@ describe('what is published', () => {
     })
   })
 
-  it('of a loss, is one end with its reason, also when the release finds it', async () => {
+  it('what is published of a loss, is one end with its reason, also when the release finds it', async () => {
     const lost: string[] = []
     locks.on('lost', ({ error }) => lost.push(error.reason))
     const forced = await locks.getLock(harness.name('a')).acquire()
@@ -121,7 +121,7 @@ describe('what is published', () => {
     expect(lost).toEqual(['forced', 'gone'])
   })
 
-  it('of a renewal, is what came of it and the trust that was left', async () => {
+  it('what is published of a renewal, is what came of it and the trust that was left', async () => {
     const client = await harness.client({ lockWatchdogTimeout: 600 })
     client.on('lost', () => undefined)
     const hold = await client.getLock(harness.name()).acquire()
@@ -144,7 +144,7 @@ describe('what is published', () => {
     await harness.admin.del(harness.name('permits'))
   })
 
-  it('of several locks, is one call, and a hold for each of them', async () => {
+  it('what is published of several locks, is one call, and a hold for each of them', async () => {
     const members = ['a', 'b'].map((name) => locks.getLock(harness.name(name)))
     const hold = await locks.getMultiLock(...members).acquire()
     expect(seen.calls.map(({ kind, phase }) => [kind, phase])).toEqual([
@@ -157,7 +157,7 @@ describe('what is published', () => {
     )
   })
 
-  it('of permits, is a call of its own kind', async () => {
+  it('what is published of permits, is a call of its own kind', async () => {
     const semaphore = locks.getSemaphore(harness.name())
     await semaphore.trySetPermits(1)
     await semaphore.acquire()
@@ -199,7 +199,7 @@ describe('what is published', () => {
 describe('subscribers', () => {
   const harness = useHarness()
 
-  it('of one moment alone are told all that is known by then', async () => {
+  it('subscribers of one moment alone are told all that is known by then', async () => {
     const seen: unknown[] = []
     const listener = (message: unknown): void => void seen.push({ ...(message as object) })
     const channels = [LOCK_CHANNELS.callEnded, LOCK_CHANNELS.holdEnded]
@@ -257,7 +257,7 @@ describe('subscribers', () => {
     expect(await looksOf()).toBe(alone)
   })
 
-  it('that throw harm no lock: Node makes it an uncaught exception', async () => {
+  it('subscribers that throw harm no lock: Node makes it an uncaught exception', async () => {
     const program = `
       import { subscribe } from 'node:diagnostics_channel'
       import { LockClient, LOCK_CHANNELS } from '@holdfast/core'

@@ -62,7 +62,7 @@ describe('changes', () => {
     expect(early.told).toEqual(['-', '1 one', '-', '2 other', '-'])
   })
 
-  it('of a leader that died: nobody, when the lease that Redis told of has ended', async () => {
+  it('changes of a leader that died: nobody, when the lease that Redis told of has ended', async () => {
     await rig.admin.hset(NAME, 'dead~123456789012345678901:1', 1)
     await rig.admin.pexpire(NAME, 400)
     const term = { owner: 'dead~123456789012345678901:1', token: '7', data: '', from: '1' }

@@ -252,7 +252,7 @@ describe('resign({ to })', () => {
     expect((await soon(waits.next())).token).toBe('2')
   })
 
-  it('that stands nowhere, or does not answer: CANDIDATE_UNAVAILABLE, and the term goes on', async () => {
+  it('resign({ to }) that stands nowhere, or does not answer: CANDIDATE_UNAVAILABLE, and the term goes on', async () => {
     const { clients, a, c, second, third, term } = await three()
     const stranger = await named('stranger')
     await expect(a.resign({ to: stranger.clientId })).rejects.toMatchObject({
@@ -274,7 +274,7 @@ describe('resign({ to })', () => {
     leaving.abort()
   })
 
-  it('that dies in between: the first in line leads', async () => {
+  it('resign({ to }) that dies in between: the first in line leads', async () => {
     const proxy = await rig.proxy()
     const options = { lockWatchdogTimeout: 3_000, resyncInterval: 200, commandTimeout: 200 }
     const dies = await rig.client({ clientName: 'dies', ...options }, rig.connection({}, proxy))

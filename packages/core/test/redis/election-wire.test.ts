@@ -185,7 +185,7 @@ describe('release', () => {
     }
   })
 
-  it('of a waiter takes it out of line, and ends no term; a copy moves nobody', async () => {
+  it('release of a waiter takes it out of line, and ends no term; a copy moves nobody', async () => {
     await holds(A)
     await beginAs(A)
     await standInLine(B, C)

@@ -62,7 +62,7 @@ describe('LOCK_TIMEOUT', () => {
     await Promise.all(holds.map((hold) => hold.release()))
   })
 
-  it('of a fair lock: the place in line', async () => {
+  it('LOCK_TIMEOUT of a fair lock: the place in line', async () => {
     const hold = await locks.getFairLock(NAME).acquire()
     const first = others.getFairLock(NAME).acquire()
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
@@ -75,7 +75,7 @@ describe('LOCK_TIMEOUT', () => {
     await (await soon(first)).release()
   })
 
-  it('of a writer that readers refuse: one of them, and how many others', async () => {
+  it('LOCK_TIMEOUT of a writer that readers refuse: one of them, and how many others', async () => {
     const reads = await Promise.all(
       [locks, locks, others].map((client) => client.getReadWriteLock(NAME).readLock().acquire()),
     )
@@ -89,7 +89,7 @@ describe('LOCK_TIMEOUT', () => {
     await Promise.all(reads.map((hold) => hold.release()))
   })
 
-  it('of a reader that a writer refuses which reads besides: the writer', async () => {
+  it('LOCK_TIMEOUT of a reader that a writer refuses which reads besides: the writer', async () => {
     await locks.run(async () => {
       const lock = locks.getReadWriteLock(NAME)
       const write = await lock.writeLock().acquire()
@@ -101,7 +101,7 @@ describe('LOCK_TIMEOUT', () => {
     })
   })
 
-  it('of a multi lock: the member, and who has it', async () => {
+  it('LOCK_TIMEOUT of a multi lock: the member, and who has it', async () => {
     const hold = await locks.getLock('b').acquire()
     const both = others.getMultiLock(others.getLock('a'), others.getLock('b'))
     const error = await timeoutOf(both.acquire({ waitMs: 30 }))
@@ -112,7 +112,7 @@ describe('LOCK_TIMEOUT', () => {
     await hold.release()
   })
 
-  it('of a semaphore: how many permits were free, as the refusal told', async () => {
+  it('LOCK_TIMEOUT of a semaphore: how many permits were free, as the refusal told', async () => {
     const semaphore = others.getSemaphore('pool')
     await semaphore.trySetPermits(2)
     await rig.server.resetStats()
@@ -129,7 +129,7 @@ describe('LOCK_TIMEOUT', () => {
     await rig.admin.del('pool')
   })
 
-  it('of a semaphore, of a caller that never came to try: what the head of its line was told', async () => {
+  it('LOCK_TIMEOUT of a semaphore, of a caller that never came to try: what the head of its line was told', async () => {
     const semaphore = others.getSemaphore('pool')
     await semaphore.trySetPermits(1)
     const abort = new AbortController()
@@ -151,7 +151,7 @@ describe('LOCK_TIMEOUT', () => {
   })
 
   it.each(['getSemaphore', 'getPermitExpirableSemaphore'] as const)(
-    'of a semaphore of %s that nobody made: trySetPermits',
+    'LOCK_TIMEOUT of a semaphore of %s that nobody made: trySetPermits',
     async (getter) => {
       const semaphore = others[getter]('nobody:made')
       const message =
@@ -239,7 +239,7 @@ describe('the event waiting', () => {
     await former.release()
   })
 
-  it('of a fair lock after a threshold: the place in line', async () => {
+  it('the event waiting of a fair lock after a threshold: the place in line', async () => {
     const client = await rig.client({ waitingThreshold: 50 })
     const heard = heardBy(client)
     const hold = await locks.getFairLock(NAME).acquire()
@@ -250,7 +250,7 @@ describe('the event waiting', () => {
     await Promise.all(waits.map(async (each) => (await soon(each)).release()))
   })
 
-  it('of a candidate of an election: who leads, and its place in line, in each campaign', async () => {
+  it('the event waiting of a candidate of an election: who leads, and its place in line, in each campaign', async () => {
     const heard = heardBy(others)
     const leading = campaign(getElection(locks, NAME))
     const term = await leading.next()
@@ -267,7 +267,7 @@ describe('the event waiting', () => {
     await Promise.all([leading, ...waits].map(({ over }) => over))
   })
 
-  it('of a permit and a latch, too', async () => {
+  it('the event waiting of a permit and a latch, too', async () => {
     const client = await rig.client({ waitingThreshold: 30 })
     const heard = heardBy(client)
     const latch = client.getCountDownLatch('latch')

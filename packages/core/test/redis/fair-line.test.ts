@@ -10,7 +10,7 @@ const rig = useRig()
 
 describe('a long line of callers of four clients', () => {
   it.each([10, 60])(
-    'of %i is served in order, at no more than two scripts for each hand-over (I10)',
+    'a long line of callers of four clients of %i is served in order, at no more than two scripts for each hand-over (I10)',
     async (waiters) => {
       const line = new FairLine(rig.admin, NAME)
       const options = { resyncInterval: RARE_MS, localPassing: false }

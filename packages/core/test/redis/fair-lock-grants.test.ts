@@ -52,7 +52,7 @@ async function waitFor(client: LockClient, options: { leaseMs?: number; signal?:
 const owners = () => rig.admin.hgetall(NAME)
 
 describe('a release gives the lock to the next waiter', () => {
-  it('which has it without asking, at one script for each hand-over', async () => {
+  it('a release gives the lock to the next waiter, which has it without asking, at one script for each hand-over', async () => {
     const { client, sent } = await receiver()
     const { client: other, sent: sentByOther } = await receiver()
     const standing = await line.joinAll(['a', 'b', 'c', 'd'], (label) =>
@@ -90,21 +90,24 @@ describe('a release gives the lock to the next waiter', () => {
   it.each([
     ['renewed one', {}, 30_000],
     ['fixed one', { leaseMs: 90_000 }, 90_000],
-  ])('which asks for the lease it wants, a %s, when it keeps the lock', async (_what, options, leaseMs) => {
-    const { client, sent } = await receiver({ resyncInterval: 5_000 })
-    const { standing, begun, end } = await waitFor(client, options)
-    sent()
-    await holder.release()
-    const hold = await soon(begun)
-    expect(await owners()).toEqual({ [standing.owner]: '1' })
-    await eventually(async () => (await rig.admin.pttl(NAME)) > leaseMs - 1_000)
-    expect(sent()).toEqual(['renew'])
-    await eventually(() => hold.trustedForMs > leaseMs - 2_000)
-    await end()
-    expect(sent()).toEqual(['release'])
-  })
+  ])(
+    'a release gives the lock to the next waiter, which asks for the lease it wants, a %s, when it keeps the lock',
+    async (_what, options, leaseMs) => {
+      const { client, sent } = await receiver({ resyncInterval: 5_000 })
+      const { standing, begun, end } = await waitFor(client, options)
+      sent()
+      await holder.release()
+      const hold = await soon(begun)
+      expect(await owners()).toEqual({ [standing.owner]: '1' })
+      await eventually(async () => (await rig.admin.pttl(NAME)) > leaseMs - 1_000)
+      expect(sent()).toEqual(['renew'])
+      await eventually(() => hold.trustedForMs > leaseMs - 2_000)
+      await end()
+      expect(sent()).toEqual(['release'])
+    },
+  )
 
-  it('which re-enters it like any other', async () => {
+  it('a release gives the lock to the next waiter, which re-enters it like any other', async () => {
     const { client } = await receiver()
     const done = client.run(async () => {
       const lock = line.lockOf(client)
@@ -120,7 +123,7 @@ describe('a release gives the lock to the next waiter', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('which describes it, where its client does', async () => {
+  it('a release gives the lock to the next waiter, which describes it, where its client does', async () => {
     const { client } = await receiver({ describeHolds: true })
     const { begun, end } = await waitFor(client)
     await holder.release()
@@ -129,7 +132,7 @@ describe('a release gives the lock to the next waiter', () => {
     await end()
   })
 
-  it('and none to one that wants it for less time than a life: that one asks', async () => {
+  it('a waiter that wants a shorter lease than the grant acquires by a command of its own', async () => {
     const { client, sent } = await receiver()
     const { begun, end } = await waitFor(client, { leaseMs: 5_000 })
     sent()
@@ -139,7 +142,7 @@ describe('a release gives the lock to the next waiter', () => {
     await end()
   })
 
-  it('but not with pushedGrants: false: that one is told, and tries', async () => {
+  it('a waiter with pushedGrants: false is told of the release, and tries', async () => {
     const { client, sent } = await receiver({ pushedGrants: false })
     const { begun, end } = await waitFor(client)
     sent()
@@ -149,7 +152,7 @@ describe('a release gives the lock to the next waiter', () => {
     await end()
   })
 
-  it('nor where replicas count: the primary alone can give nothing', async () => {
+  it('a release grants nothing where replicas count: the primary alone cannot', async () => {
     const { client } = await receiver({ replicas: { acks: 1, timeoutMs: 50 } })
     const abort = new AbortController()
     const waiting = await line.join('waiting', client, { signal: abort.signal })
@@ -201,7 +204,7 @@ describe('trust in a lock that was given', () => {
 })
 
 describe('a lock that is given to nobody', () => {
-  it('because its caller left meanwhile goes on to the next at once (I8)', async () => {
+  it('a lock that is given to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
     const proxy = await rig.proxy()
     const { client } = await receiver({}, rig.connection({}, proxy))
     const abort = new AbortController()
@@ -218,7 +221,7 @@ describe('a lock that is given to nobody', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('because its process is dead goes on when that is known, within two heartbeats (I10)', async () => {
+  it('a lock that is given to nobody because its process is dead goes on when that is known, within two heartbeats (I10)', async () => {
     const [proxy, near] = [await rig.proxy(), await rig.client({ resyncInterval: 300 })]
     const { client } = await receiver({ resyncInterval: 300 }, rig.connection({}, proxy))
     const dead = await line.join('dead', client)

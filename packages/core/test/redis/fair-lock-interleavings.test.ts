@@ -146,7 +146,7 @@ describe('a lease that runs out', () => {
 })
 
 describe('leaving', () => {
-  it('of a head that was told: the next in line is told instead (I4)', async () => {
+  it('when a head that was told leaves, the next in line is told instead (I4)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const abort = new AbortController()
     const head = await line.join('head', behindProxy, { signal: abort.signal })
@@ -160,7 +160,7 @@ describe('leaving', () => {
     expect(line.served).toEqual(['next'])
   })
 
-  it('of a whole client with 100 waiters leaves nothing, and the line goes on (I5, I8)', async () => {
+  it('a whole client with 100 waiters that leaves lets the line go on, and nothing stays (I5, I8)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const waits = Array.from({ length: 100 }, () => line.lockOf(behindProxy).acquire())
     const outcomes = Promise.allSettled(waits)

@@ -23,7 +23,7 @@ const timeOf = async (owner: string): Promise<number> =>
   Number(await rig.admin.zscore(line.keys.timeouts, owner))
 
 describe('a dead Java waiter at the head', () => {
-  it('whose time has run out is passed over at once', async () => {
+  it('a dead Java waiter at the head whose time has run out is passed over at once', async () => {
     const dead = java()
     const holder = await line.lockOf(locks).acquire()
     await dead.acquire()
@@ -48,7 +48,7 @@ describe('a dead Java waiter at the head', () => {
     expect(Date.now()).toBeLessThan(until + 2_000)
   })
 
-  it('that came far behind has its patience from its turn on, not that of all who were before it', async () => {
+  it('a dead Java waiter at the head that came far behind has its patience from its turn on, not that of all who were before it', async () => {
     const beating = await rig.client({ resyncInterval: 100, fairLockWaitTimeout: 700 })
     const holder = await line.lockOf(beating).acquire({ leaseMs: 500 })
     const before = await line.joinAll(['a', 'b', 'c', 'd', 'e'], () => beating)
@@ -62,7 +62,7 @@ describe('a dead Java waiter at the head', () => {
     await soon(waiting.done)
   })
 
-  it('that has no time at all, as a broken one, is passed over', async () => {
+  it('a dead Java waiter at the head that has no time at all, as a broken one, is passed over', async () => {
     const holder = await line.lockOf(locks).acquire()
     await rig.admin.rpush(line.keys.queue, java().owner)
     const waiting = await line.join('waiting', others)

@@ -70,7 +70,7 @@ describe('Java and Node waiters in one line', () => {
     await eventually(async () => !(await isListening(waiting.owner)))
   })
 
-  it('who already waits listens on its channel once a Java client comes', async () => {
+  it('a caller that already waits listens on its channel once a Java client comes', async () => {
     const beating = await rig.client({ resyncInterval: 100 })
     const holder = await line.lockOf(locks).acquire()
     const waiting = await line.join('waiting', beating)

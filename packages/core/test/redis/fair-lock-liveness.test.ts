@@ -84,7 +84,7 @@ describe('Redis stands still for longer than two heartbeats', () => {
 })
 
 describe('a slow wire', () => {
-  it('whose round trip takes longer than two heartbeats costs nobody a place (I10)', async () => {
+  it('a slow wire whose round trip takes longer than two heartbeats costs nobody a place (I10)', async () => {
     const proxy = await rig.proxy()
     const holder = await line.lockOf(await rig.client()).acquire()
     const far = await rig.client({ resyncInterval: HEARTBEAT_MS }, rig.connection({}, proxy))

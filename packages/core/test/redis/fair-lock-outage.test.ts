@@ -41,7 +41,7 @@ describe('an outage while callers stand in line', () => {
     await expectOrder(standing)
   })
 
-  it('and the lock is given back meanwhile: the order is kept (I10)', async () => {
+  it('an outage while callers stand in line, and the lock is given back meanwhile: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire()
     const standing = await joinAll()
     await rig.server.pause()
@@ -52,7 +52,7 @@ describe('an outage while callers stand in line', () => {
     await expectOrder(standing)
   })
 
-  it('and the lease of the holder ends meanwhile: the order is kept (I10)', async () => {
+  it('an outage while callers stand in line, and the lease of the holder ends meanwhile: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire({ leaseMs: 3 * HEARTBEAT_MS })
     const standing = await joinAll()
     await rig.server.pause()
@@ -62,7 +62,7 @@ describe('an outage while callers stand in line', () => {
     expect(await holder.release()).toBe('lost')
   })
 
-  describe('which ends for one client after another', () => {
+  describe('an outage that ends for one client after another', () => {
     let proxies: FaultProxy[]
 
     beforeEach(async () => {

@@ -301,7 +301,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     ['', []],
     [', though the question for its lease is lost', [renewScript]],
   ])(
-    'and given to who has it: that one keeps it, for as long as it is trusted%s (I1)',
+    'a fair lock that was taken away while it was passed on, and given to who has it: that one keeps it, for as long as it is trusted%s (I1)',
     async (_what, lost) => {
       const { proxy, locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
       await rig.admin.del(NAME)

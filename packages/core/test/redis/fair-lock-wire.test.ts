@@ -134,7 +134,7 @@ describe('what a fair lock leaves in an empty Redis', () => {
     await soon(served([before, behind, last]))
   })
 
-  it('who does not wait is not in line, and nobody passes those who are (I10)', async () => {
+  it('a caller that does not wait is not in line, and nobody passes those who are (I10)', async () => {
     const hold = await line.lockOf(locks).acquire()
     expect(await line.lockOf(others).tryLock()).toBe(false)
     expect(Object.keys(await rig.contents())).toEqual([NAME])

@@ -99,7 +99,7 @@ describe('a guarded write', () => {
 })
 
 describe('a write that runs twice', () => {
-  it('whose reply is lost is accepted once, and its value stands', async () => {
+  it('a write that runs twice whose reply is lost is accepted once, and its value stands', async () => {
     const proxy = await rig.proxy()
     redis = rig.connection({}, proxy)
     const fault = proxy.loseReply(runsOf(setFencedScript))

@@ -50,7 +50,7 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
     expect(await second.release()).toBe('released')
   })
 
-  it('of its own client: the hold that is named is lost before the call returns, no other', async () => {
+  it('forceUnlock in the holder’s own client loses the named hold before the call returns, and no other', async () => {
     const one = await harness.client()
     one.on('lost', () => undefined)
     const lock = kind.of(one, harness.name())
@@ -78,7 +78,7 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
 describe('forceUnlock({ holder })', () => {
   const harness = useHarness()
 
-  it('of one reader ends its hold alone, and the lock lasts as long as those of the others', async () => {
+  it('forceUnlock({ holder }) of one reader ends its hold alone, and the lock lasts as long as those of the others', async () => {
     const [one, other] = [await harness.client(), await harness.client()]
     one.on('lost', () => undefined)
     const lock = one.getReadWriteLock(harness.name())
@@ -96,7 +96,7 @@ describe('forceUnlock({ holder })', () => {
     await theirs.writeLock().unlock()
   })
 
-  it('of a writer that also reads takes the write lock, and it reads on', async () => {
+  it('forceUnlock({ holder }) of a writer that also reads takes the write lock, and it reads on', async () => {
     const [one, other] = [await harness.client(), await harness.client()]
     one.on('lost', () => undefined)
     const theirs = other.getReadWriteLock(harness.name())
@@ -115,7 +115,7 @@ describe('forceUnlock({ holder })', () => {
     })
   })
 
-  it('of a multi lock takes the member that this owner has, and the whole is lost with it', async () => {
+  it('forceUnlock({ holder }) of a multi lock takes the member that this owner has, and the whole is lost with it', async () => {
     const [one, other] = [await harness.client(), await harness.client()]
     one.on('lost', () => undefined)
     const multi = (locks: LockClient) =>

@@ -161,7 +161,7 @@ describe('a re-entry that finds a string', () => {
   })
 })
 
-describe('who looks, and how often', () => {
+describe('the caller that looks, and how often', () => {
   it('one of all callers of a client and name, with pauses that grow to 50 ms', async () => {
     const connection = rig.connection()
     const looking = await rig.client({ foreignLocks: 'wait' }, connection)
@@ -175,7 +175,7 @@ describe('who looks, and how often', () => {
     expect(looks.at(-1)).toBe(looks[0])
   })
 
-  it('of readers, who try together, one looks', async () => {
+  it('the caller that looks, and how often of readers, who try together, one looks', async () => {
     const connection = rig.connection()
     const looking = await rig.client({ foreignLocks: 'wait' }, connection)
     const runs = runsSeen(connection)

@@ -67,7 +67,7 @@ describe.each(noted)('%s: a note', (_, lockOf) => {
     expect(await note()).toBeNull()
   })
 
-  it('of a fixed lease ends with it', async () => {
+  it('a note of a fixed lease ends with it', async () => {
     const hold = await lockOf(locks).acquire({ leaseMs: 5_000 })
     const ttl = await rig.admin.pttl(NOTE)
     expect(ttl).toBeGreaterThan(5_000 - SLACK_MS)
@@ -76,7 +76,7 @@ describe.each(noted)('%s: a note', (_, lockOf) => {
     expect(await note()).toBeNull()
   })
 
-  it('of somebody who had it before is not taken for that of the holder, and goes with the next one', async () => {
+  it('a note of an earlier holder is not taken for that of the holder, and goes with the next one', async () => {
     await (await lockOf(locks).acquire()).release()
     await rig.admin.set(NOTE, `1 ${TRACE} stranger~1:7`)
     const theirs = await lockOf(others).acquire()
@@ -212,7 +212,7 @@ describe('a note', () => {
     await Promise.all(readers.map((hold) => hold.release()))
   })
 
-  it('of a reader there is none', async () => {
+  it('a reader leaves no note', async () => {
     const hold = await locks.getReadWriteLock(NAME).readLock().acquire()
     expect(await note()).toBeNull()
     await hold.release()
@@ -294,7 +294,7 @@ describe('without describeHolds nothing more is done than before', () => {
     })
   })
 
-  it('who is refused makes one round trip, whether the hold is noted or not', async () => {
+  it('a caller that is refused makes one round trip, whether the hold is noted or not', async () => {
     for (const client of [others, locks]) {
       const hold = await client.getLock(NAME).acquire()
       const commands = await commandsOf(() => others.getLock(NAME).tryAcquire())
@@ -305,7 +305,7 @@ describe('without describeHolds nothing more is done than before', () => {
     }
   })
 
-  it('and with it each is one round trip still', async () => {
+  it('each call is one round trip with describeHolds, too', async () => {
     const lock = locks.getLock(NAME)
     await lock.withLock(() => undefined)
     const commands = await commandsOf(async () => (await lock.acquire()).release())

@@ -351,7 +351,7 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
       expect(text).not.toContain(String(process.pid))
     })
 
-    it('or 423, and as late as it is told', async () => {
+    it('the answer is 423, as late as it is told', async () => {
       const response = await busy({ errors: { busyStatus: 423, retryAfterMs: 2_500 } })
       expect([response.status, response.headers.get('Retry-After')]).toEqual([423, '3'])
     })
@@ -373,7 +373,7 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
       expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1'])
     })
 
-    it('of anything else stay as they are', async () => {
+    it('errors of anything else stay as they are', async () => {
       const locks = await harness.client()
       const teapot = Object.assign(new Error('teapot'), {
         status: 418,

@@ -35,7 +35,7 @@ describe("a client with interop: 'none'", () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('and by default every client does', async () => {
+  it('a client waits for announcements by default', async () => {
     const locks = await rig.client()
     await locks.getLock(NAME).withLock(() => undefined)
     expect(await announced()).toEqual([CHANNEL])

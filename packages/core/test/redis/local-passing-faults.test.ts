@@ -112,7 +112,7 @@ describe('a lock that is passed on after somebody removed it', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('and somebody else took it: their hold is not touched (I1)', async () => {
+  it('a lock that is passed on after somebody removed it, and somebody else took it: their hold is not touched (I1)', async () => {
     const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     await rig.admin.del(NAME)

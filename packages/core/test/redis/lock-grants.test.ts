@@ -47,7 +47,7 @@ async function standing({ locks: client, sent }: Passer, options: AcquireOptions
 }
 
 describe('a release gives the lock to the next client that waits', () => {
-  it('which has it without asking, at one script for each hand-over, first come first served', async () => {
+  it('a release gives the lock to the next client that waits, which has it without asking, at one script for each hand-over, first come first served', async () => {
     const clients = [await another(), await another(), await another()]
     const served: number[] = []
     const done: Promise<unknown>[] = []
@@ -62,7 +62,7 @@ describe('a release gives the lock to the next client that waits', () => {
     expect(await owners()).toEqual({})
   })
 
-  it('of which nobody else hears anything', async () => {
+  it('a granting release notifies only the client of the new owner', async () => {
     const [first, second] = [await another(), await another()]
     const given = await standing(first)
     const behind = await standing(second)
@@ -77,20 +77,23 @@ describe('a release gives the lock to the next client that waits', () => {
   it.each([
     ['renewed one', {}, 30_000],
     ['fixed one', { leaseMs: 90_000 }, 90_000],
-  ])('which asks for the lease it wants, a %s, when it keeps the lock', async (_what, options, leaseMs) => {
-    const client = await another({ resyncInterval: 5_000 })
-    const { waiting, owner } = await standing(client, options)
-    await holder.release()
-    const hold = await soon(waiting)
-    expect(await owners()).toEqual({ [owner]: '1' })
-    await eventually(async () => (await rig.admin.pttl(NAME)) > leaseMs - 1_000)
-    expect(client.sent()).toEqual(['renew'])
-    await eventually(() => hold.trustedForMs > leaseMs - 2_000)
-    await hold.release()
-    expect(client.sent()).toEqual(['release'])
-  })
+  ])(
+    'a release gives the lock to the next client that waits, which asks for the lease it wants, a %s, when it keeps the lock',
+    async (_what, options, leaseMs) => {
+      const client = await another({ resyncInterval: 5_000 })
+      const { waiting, owner } = await standing(client, options)
+      await holder.release()
+      const hold = await soon(waiting)
+      expect(await owners()).toEqual({ [owner]: '1' })
+      await eventually(async () => (await rig.admin.pttl(NAME)) > leaseMs - 1_000)
+      expect(client.sent()).toEqual(['renew'])
+      await eventually(() => hold.trustedForMs > leaseMs - 2_000)
+      await hold.release()
+      expect(client.sent()).toEqual(['release'])
+    },
+  )
 
-  it('which re-enters it like any other (I2)', async () => {
+  it('a release gives the lock to the next client that waits, which re-enters it like any other (I2)', async () => {
     const client = await another()
     const thread = client.locks.thread()
     const waiting = thread.getLock(NAME).acquire()
@@ -103,7 +106,7 @@ describe('a release gives the lock to the next client that waits', () => {
     await outer.release()
   })
 
-  it('which describes it, where its client does', async () => {
+  it('a release gives the lock to the next client that waits, which describes it, where its client does', async () => {
     const client = await another({ describeHolds: true })
     const { waiting } = await standing(client)
     await holder.release()
@@ -174,7 +177,7 @@ describe('a lock that was given is passed on inside the process', () => {
     expect(await second.release()).toBe('lost')
   })
 
-  it('and then given to the next client, when the bounds are used up; its own callers stand in line again', async () => {
+  it('a lock passed on goes to the next client when the bounds are used up; its own callers enter the queue again', async () => {
     const [client, other] = [await another(), await another()]
     const { waiting } = await standing(client)
     const more = [client.locks.getLock(NAME).acquire(), client.locks.getLock(NAME).acquire()]
@@ -250,7 +253,7 @@ describe('trust in a lock that was given', () => {
 })
 
 describe('a lock that is given to nobody', () => {
-  it('because its caller left meanwhile goes on to the next at once (I8)', async () => {
+  it('a lock that is given to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
     const proxy = await rig.proxy()
     const client = await another({}, rig.connection({}, proxy))
     const abort = new AbortController()
@@ -266,7 +269,7 @@ describe('a lock that is given to nobody', () => {
     expect(await lineUp()).toEqual([])
   })
 
-  it('because its process is dead goes on when that is known, within two ticks', async () => {
+  it('a lock that is given to nobody because its process is dead goes on when that is known, within two ticks', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({ resyncInterval: 300 }, rig.connection({}, proxy)))
     const next = await standing(await another({ resyncInterval: 300 }))
@@ -281,7 +284,7 @@ describe('a lock that is given to nobody', () => {
     await (await soon(dead.waiting)).release()
   })
 
-  it('because its message was lost is found by its next try (I4)', async () => {
+  it('a lock that is given to nobody because its message was lost is found by its next try (I4)', async () => {
     const client = await another({ resyncInterval: 300 })
     const { waiting, owner } = await standing(client)
     await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpire(NAME, 5_000).zrem(LINE, owner).exec()
@@ -291,7 +294,7 @@ describe('a lock that is given to nobody', () => {
     expect(await holder.release()).toBe('lost')
   })
 
-  it('because it is known to be dead goes to the next who lives', async () => {
+  it('a lock that is given to nobody because it is known to be dead goes to the next who lives', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({ resyncInterval: 50 }, rig.connection({}, proxy)))
     const living = await another()
@@ -307,7 +310,7 @@ describe('a lock that is given to nobody', () => {
     await (await soon(dead.waiting)).release()
   })
 
-  it('because its caller has left leaves no place in line either (I8)', async () => {
+  it('a lock that is given to nobody because its caller has left leaves no place in line either (I8)', async () => {
     const abort = new AbortController()
     const leaving = await standing(await another(), { signal: abort.signal })
     abort.abort()
@@ -316,7 +319,7 @@ describe('a lock that is given to nobody', () => {
     await holder.release()
   })
 
-  describe('because another caller of its client came first', () => {
+  describe('a lock given while another caller of its client came first', () => {
     /** It stands in line, has tried again since its client has the lock, and was refused. */
     async function refused(options: AcquireOptions = {}) {
       const client = await another()
@@ -330,7 +333,7 @@ describe('a lock that is given to nobody', () => {
       return { ...waiter, first: first! }
     }
 
-    it('and it has left meanwhile, is free when that one gives it back (I8)', async () => {
+    it('a lock given to a caller that has left is free when the other gives it back (I8)', async () => {
       const abort = new AbortController()
       const { waiting, first } = await refused({ signal: abort.signal })
       abort.abort()
@@ -340,7 +343,7 @@ describe('a lock that is given to nobody', () => {
       expect(await owners()).toEqual({})
     })
 
-    it('and it takes the lock itself, leaves no place in line (I8)', async () => {
+    it('a caller that takes the lock itself leaves no place in line (I8)', async () => {
       const { waiting, owner } = await refused()
       await rig.admin.del(NAME)
       await rig.admin.publish(CHANNEL, '0')
@@ -428,7 +431,7 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     await eventually(async () => Object.keys(await owners()).length === 0)
   })
 
-  it('of a fenced lock: each hold has its token', async () => {
+  it('each hold of a fenced lock has its token', async () => {
     const fenced = await locks.getFencedLock('ledger').acquire()
     const client = await another()
     const waiting = client.locks.getFencedLock('ledger').acquire()

@@ -57,7 +57,7 @@ describe.each<[string, boolean, () => Promise<unknown>]>([
     expect(await next.release()).toBe('released')
   })
 
-  it('of many holds tells each once, and renewal brings none back (I1, I6)', async () => {
+  it('a loss of many holds tells each once, and renewal brings none back (I1, I6)', async () => {
     // Long enough that a busy machine asks before trust is over: this is about what Redis answers.
     const locks = await rig.client({ lockWatchdogTimeout: 3 * LEASE_MS })
     const names = Array.from({ length: MANY }, (_, i) => `lock:${i}`)

@@ -88,7 +88,7 @@ describe('callers of one client that wait for the same locks', () => {
     await both(locks).withLock(() => undefined)
   })
 
-  it('that would wait for ever all hear that nobody answers, not one after the other', async () => {
+  it('callers of one client that wait for the same locks that would wait for ever all hear that nobody answers, not one after the other', async () => {
     const proxy = await rig.proxy()
     const options = { commandTimeout: 100, unavailableTimeoutMs: 500, resyncInterval: 100 }
     const locks = await rig.client(options, rig.connection({}, proxy))

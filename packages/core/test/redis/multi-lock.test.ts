@@ -35,7 +35,7 @@ function lockOf(locks: LockClient, suffix: string): Lock {
 }
 
 describe('multi lock', () => {
-  it('that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
+  it('multi lock that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
     const [locks, other] = [await harness.client(), await harness.client()]
     const holder = await lockOf(other, 'd').acquire()
     const lock = multi(locks)
@@ -154,7 +154,7 @@ describe('multi lock: what it costs', () => {
   // A server of its own: what it runs is counted.
   const own = usePrivateServer()
 
-  it('of five free locks is taken by one script and given back by one', async () => {
+  it('a multi lock of five free locks is taken by one script and given back by one', async () => {
     const admin = own.connection()
     const lock = multi(await own.client())
     await lock.withLock(() => undefined)

@@ -44,7 +44,7 @@ describe('a pool of node-redis', () => {
     expect(await pool.get(NAME)).toBeNull()
   })
 
-  it('whose clients are all in use delays no lock (I7)', async () => {
+  it('a pool of node-redis whose clients are all in use delays no lock (I7)', async () => {
     const pool = made()
     const [locks, other] = [await locksOn(pool), await rig.client()]
     const blocked = Array.from({ length: POOLED }, () => pool.execute((client) => client.blPop('nothing', 0)))
@@ -56,7 +56,7 @@ describe('a pool of node-redis', () => {
     await Promise.all(blocked)
   })
 
-  it('that nobody has opened is waited for, with an error that says what to call', async () => {
+  it('a pool of node-redis that nobody has opened is waited for, with an error that says what to call', async () => {
     const pool = made()
     const locks = new LockClient(pool, { bareCalls: 'allow', commandTimeout: 100, unavailableTimeoutMs: 200 })
     rig.atEnd(() => locks.close({ graceMs: 0 }))
@@ -68,7 +68,7 @@ describe('a pool of node-redis', () => {
     expect(await (await soon(waiting)).release()).toBe('released')
   })
 
-  it('that its user has closed ends: every call says so at once', async () => {
+  it('a pool of node-redis that its user has closed ends: every call says so at once', async () => {
     const pool = made()
     const locks = await locksOn(pool)
     await pool.close()

@@ -142,7 +142,7 @@ describe('a command under way on node-redis when the connection breaks', () => {
     expect(await rig.admin.del('cut')).toBe(1)
   })
 
-  it('and was not yet written never arrives, although node-redis would keep it for the next', async () => {
+  it('a command under way on node-redis when the connection breaks, and was not yet written never arrives, although node-redis would keep it for the next', async () => {
     const proxy = await ResettingProxy.start(rig.server)
     rig.atEnd(() => proxy.stop())
     const { port, client } = await portOn(proxy)

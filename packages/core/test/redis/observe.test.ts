@@ -224,7 +224,7 @@ describe('report()', () => {
     expect((await observer.reports()).clientIds).toEqual([])
   })
 
-  it('of a client that was killed ends by itself, and is not told again', async () => {
+  it('report() of a client that was killed ends by itself, and is not told again', async () => {
     report(locks, { everyMs: 1_000 })
     await eventually(async () => (await observer.reports()).fresh.length === 1)
     const [id] = (await observer.reports()).clientIds

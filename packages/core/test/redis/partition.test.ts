@@ -22,7 +22,7 @@ const open = async () => {
 
 describe('a silent partition between a holder and Redis', () => {
   it.each([300, 450])(
-    'that begins %i ms after the acquire: nobody believes in a lock that somebody else has (I1, I3)',
+    'a silent partition between a holder and Redis that begins %i ms after the acquire: nobody believes in a lock that somebody else has (I1, I3)',
     async (afterMs) => {
       const { proxy, locks, others, lost } = await open()
       const [wanted, unwanted] = [names('wanted'), names('unwanted')]

@@ -103,7 +103,7 @@ describe('a read-write lock', () => {
     await (await writer).release()
   })
 
-  it('who reads may read again, and so may what was forked from it, while a writer waits', async () => {
+  it('a caller that reads may read again, and so may what was forked from it, while a writer waits', async () => {
     const [one, other] = await two()
     const lock = one.getReadWriteLock(harness.name()).readLock()
     await one.run(async () => {

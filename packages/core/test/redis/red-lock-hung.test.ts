@@ -85,7 +85,7 @@ describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight c
     await eventually(async () => (await nodes.keys()).length === 0)
   })
 
-  it('who is refused gives its votes back without waiting for a node that hangs', async () => {
+  it('a caller that is refused gives its votes back without waiting for a node that hangs', async () => {
     const [one, other] = [await nodes.participant(PATIENT), await nodes.participant()]
     const lock = over(one, { nodeTimeoutMs: 8_000 })
     await lock.withLock(() => undefined)

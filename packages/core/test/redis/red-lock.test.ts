@@ -185,7 +185,7 @@ describe('RedLock: re-entry', () => {
     expect(await nodes.keys()).toEqual([])
   })
 
-  it('that fails gives each level back: every count is as before', async () => {
+  it('a re-entry of a RedLock that fails gives each level back: every count is as before', async () => {
     const clients = await nodes.participant()
     await clients[0]!.run(async () => {
       const lock = over(clients, { nodeTimeoutMs: 400 })

@@ -86,7 +86,7 @@ describe.each(STEPS)('the clock of Redis is set back by %i ms', (stepMs) => {
     await (await soon(living)).release()
   })
 
-  it('nor when others asked again since then (I4)', async () => {
+  it('no waiter is forgotten when others asked again since then (I4)', async () => {
     const holder = await (await rig.client()).getLock(NAME).acquire()
     const dead = await mortal()
     const waiting = dead.locks.getLock(NAME).acquire()
@@ -129,7 +129,7 @@ describe('the clock of Redis is set back by an hour', () => {
     await holder.release()
   })
 
-  it('and an older Holdfast was the first to look before a release: the dead are given nothing', async () => {
+  it('the clock of Redis is set back by an hour, and an older Holdfast was the first to look before a release: the dead are given nothing', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const dead = await mortal()
     await line.join('dead', dead.locks)
@@ -155,7 +155,7 @@ describe('the clock of Redis is set back by an hour', () => {
     await rig.admin.del('seats')
   })
 
-  it('and an older Holdfast was the first to look: the dead go, the living come back to their places (I10)', async () => {
+  it('the clock of Redis is set back by an hour, and an older Holdfast was the first to look: the dead go, the living come back to their places (I10)', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const dead = await mortal()
     await line.join('dead', dead.locks)

@@ -117,14 +117,14 @@ describe('a script that runs twice with one stamp (I2)', () => {
 })
 
 describe('a copy that arrives late (I2)', () => {
-  it('of an acquire, after a release that left a tombstone: refused, nothing created', async () => {
+  it('a late copy of an acquire, after a release that left a tombstone: refused, nothing created', async () => {
     await acquireAs()
     expect(await releaseAs({ stamp: stamp(2, 1) })).toMatchObject({ kind: 'released' })
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
     expect(await rig.contents()).toEqual({ [TOMBSTONE]: { type: 'string', value: '1' } })
   })
 
-  it('of an acquire, after a compensation that found nothing to undo yet: refused all the same', async () => {
+  it('a late copy of an acquire, after a compensation that found nothing to undo yet: refused all the same', async () => {
     expect(await releaseAs({ stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
     expect(Object.keys(await rig.contents())).toEqual([TOMBSTONE])
@@ -150,23 +150,26 @@ describe('a copy that arrives late (I2)', () => {
     await force()
   })
 
-  it('of an acquire, while somebody else has the lock: it stays with its holder', async () => {
+  it('a late copy of an acquire, while somebody else has the lock: it stays with its holder', async () => {
     await acquireAs({ owner: OTHER })
     expect(await acquireAs()).toMatchObject({ kind: 'held', holder: OTHER, holds: 1 })
     expect(await holds()).toEqual({ [OTHER]: '1' })
     await force()
   })
 
-  it.each([0, 1])('of a release to %i, of an acquisition that has ended: matches nobody', async (keep) => {
-    await acquireAs()
-    await releaseAs()
-    await acquireAs({ owner: OTHER })
-    expect(await releaseAs({ holds: keep })).toEqual({ kind: 'not-held' })
-    expect(await holds()).toEqual({ [OTHER]: '1' })
-    await force()
-  })
+  it.each([0, 1])(
+    'a late copy of a release to %i, of an acquisition that has ended: matches nobody',
+    async (keep) => {
+      await acquireAs()
+      await releaseAs()
+      await acquireAs({ owner: OTHER })
+      expect(await releaseAs({ holds: keep })).toEqual({ kind: 'not-held' })
+      expect(await holds()).toEqual({ [OTHER]: '1' })
+      await force()
+    },
+  )
 
-  it('of a partial release, after a re-entry that knows of it: superseded, the count stays', async () => {
+  it('a late copy of a partial release, after a re-entry that knows of it: superseded, the count stays', async () => {
     await acquireAs()
     await acquireAs({ holds: 2, stamp: stamp(2) })
     const lower = { holds: 1, stamp: stamp(3) }
@@ -177,7 +180,7 @@ describe('a copy that arrives late (I2)', () => {
     await force()
   })
 
-  it('of a re-entry, after a partial release that knows of it: superseded, the count stays', async () => {
+  it('a late copy of a re-entry, after a partial release that knows of it: superseded, the count stays', async () => {
     await acquireAs()
     const reenter = { holds: 2, stamp: stamp(2) }
     await acquireAs(reenter)
@@ -187,7 +190,7 @@ describe('a copy that arrives late (I2)', () => {
     await force()
   })
 
-  it('of a re-entry, after the full release: lost, nothing created (I6)', async () => {
+  it('a late copy of a re-entry, after the full release: lost, nothing created (I6)', async () => {
     await acquireAs()
     const reenter = { holds: 2, stamp: stamp(2) }
     await acquireAs(reenter)
@@ -196,7 +199,7 @@ describe('a copy that arrives late (I2)', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('of a renewal or an extension, of an owner that has ended: creates nothing (I6)', async () => {
+  it('a late copy of a renewal or an extension, of an owner that has ended: creates nothing (I6)', async () => {
     await acquireAs()
     await releaseAs()
     expect(await renewAs()).toEqual(['lost'])

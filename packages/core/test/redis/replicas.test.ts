@@ -224,7 +224,7 @@ describe('leases that replicas must have', () => {
     expect(await hold.release()).toBe('lost')
   })
 
-  it('who waits for replicas delays no release, and no other client (I7)', async () => {
+  it('a caller that waits for replicas delays no release, and no other client (I7)', async () => {
     const [locks, others] = await Promise.all([
       client({ replicas: { acks: 2, timeoutMs: 3_000 } }),
       client({ replicas: undefined }),

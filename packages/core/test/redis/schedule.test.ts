@@ -340,7 +340,7 @@ describe('exclusive', () => {
       }
     })
 
-    it('or of one that passes the time of the call as the tick', async () => {
+    it('a scheduler may pass the time of the call as the tick', async () => {
       const [first, second] = [locks, others].map((each) => exclusive(name, { locks: each }, () => 1))
       await first!({ tick: 5_000 })
       await second!({ tick: 5_999 })

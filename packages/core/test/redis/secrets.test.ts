@@ -16,7 +16,7 @@ const shownOf = (value: unknown): string =>
 
 describe('a password', () => {
   it.each([':s3cr3tPW@', 'bob:s3cr3tPW@'])(
-    'of a refused connect(), redis://%s, is in nothing that is printed of its error',
+    'a password of a refused connect(), redis://%s, is in nothing that is printed of its error',
     async (user) => {
       await rig.admin.config('SET', 'requirepass', 'other')
       const error = await outcomeOf(LockClient.connect(`redis://${user}127.0.0.1:${rig.server.port}`))
@@ -28,7 +28,7 @@ describe('a password', () => {
     },
   )
 
-  it('of the connection is in nothing that is printed of a client and what comes from it', async () => {
+  it('a password of the connection is in nothing that is printed of a client and what comes from it', async () => {
     await rig.admin.call('ACL', 'SETUSER', 'app', 'reset', 'on', `>${SECRET}`, '~*', '&*', '+@all')
     const locks = await rig.client({}, rig.connection({ username: 'app', password: SECRET }))
     const hold = await locks.getLock('x').acquire()

@@ -27,7 +27,7 @@ const expectAtLast = async (permits: number): Promise<void> => {
   await rig.admin.del(NAME)
 }
 
-describe('who waits', () => {
+describe('a caller that waits', () => {
   it('passes for as many permits as one message brings (#6664, I4)', async () => {
     await semaphore.trySetPermits(0)
     const waiting = Promise.all(Array.from({ length: 20 }, () => semaphore.acquire()))

@@ -302,7 +302,7 @@ describe('arguments', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }))
   })
 
-  it('of a call are checked before anything is sent', async () => {
+  it('arguments of a call are checked before anything is sent', async () => {
     const share = pages(one)
     const calls: [string, Promise<unknown>][] = [
       ['key', share.run('', never)],

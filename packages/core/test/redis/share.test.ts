@@ -87,7 +87,7 @@ describe('a shared run', () => {
     expect(await oauth(other).run('42', () => 'third')).toBe('third')
   })
 
-  it('of another key goes on beside it', async () => {
+  it('a shared run of another key goes on beside it', async () => {
     const work = new Work<string>()
     const share = oauth(one)
     const slow = share.run('42', work.task)
@@ -189,7 +189,7 @@ describe('a shared run', () => {
     expect(work.runs).toBe(2)
   })
 
-  it('that was lost is refused by Redis, also where its process has not noticed (I12)', async () => {
+  it('a shared run that was lost is refused by Redis, also where its process has not noticed (I12)', async () => {
     const work = new Work<string>()
     const share = oauth(one, { keepMs: 60_000 })
     const first = share.run('42', work.task)
@@ -220,7 +220,7 @@ describe('a shared run', () => {
     expect(await theirs.run('42', () => 'next')).toBe('next')
   })
 
-  it('that never began, because its only caller left, ends no wait, with onCrash: fail', async () => {
+  it('a shared run that never began, because its only caller left, ends no wait, with onCrash: fail', async () => {
     const options = { onCrash: 'fail' } as const
     const gone = new AbortController()
     const left = oauth(one, options).run('42', never, { signal: gone.signal })
@@ -265,7 +265,7 @@ describe('a shared run', () => {
     expect(await soon(Promise.all([outer, inner]))).toEqual(['both', 'both'])
   })
 
-  it('of one share is never that of another, whatever is in the name and the key', async () => {
+  it('a shared run of one share is never that of another, whatever is in the name and the key', async () => {
     const pairs = [
       ['a:b', 'c'],
       ['a', 'b:c'],

@@ -57,7 +57,7 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
     expect(await hold.release()).toBe('released')
   })
 
-  it('of a lock that has gone is a loss; of one that was released an error; and is no number of text', async () => {
+  it('shortening a lock that has gone is a loss, and one that was released an error; a text is no number', async () => {
     const locks = await harness.client()
     locks.on('lost', () => undefined)
     const lock = kind.of(locks, harness.name())
@@ -101,25 +101,28 @@ describe('a lease that is shortened', () => {
   it.each([
     ['plain', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getLock(NAME)],
     ['fair', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getFairLock(NAME)],
-  ])('of a lock that another client has just given it ends by then: %s', async (_kind, lockOf) => {
-    const [one, other] = [
-      await rig.client({ describeHolds: true }),
-      await rig.client({ describeHolds: true }),
-    ]
-    const first = await lockOf(one).acquire()
-    const next = lockOf(other).acquire()
-    while ((await rig.admin.exists(`holdfast:line:{${NAME}}`, `redisson_lock_queue:{${NAME}}`)) === 0) {
-      await new Promise(setImmediate)
-    }
-    await first.release()
-    const hold = await next
-    const shortened = hold.shorten(SOON_MS)
-    await shortened
-    await hold.verify()
-    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
-    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
-    expect(await hold.release()).toBe('released')
-  })
+  ])(
+    'a lease that is shortened of a lock that another client has just given it ends by then: %s',
+    async (_kind, lockOf) => {
+      const [one, other] = [
+        await rig.client({ describeHolds: true }),
+        await rig.client({ describeHolds: true }),
+      ]
+      const first = await lockOf(one).acquire()
+      const next = lockOf(other).acquire()
+      while ((await rig.admin.exists(`holdfast:line:{${NAME}}`, `redisson_lock_queue:{${NAME}}`)) === 0) {
+        await new Promise(setImmediate)
+      }
+      await first.release()
+      const hold = await next
+      const shortened = hold.shorten(SOON_MS)
+      await shortened
+      await hold.verify()
+      expect(hold.trustedForMs).toBeLessThan(SOON_MS)
+      expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
+      expect(await hold.release()).toBe('released')
+    },
+  )
 
   it("is trusted no longer although Redis did not reply, and is nobody else's before that", async () => {
     const proxy = await rig.proxy()
@@ -140,39 +143,42 @@ describe('a lease that is shortened', () => {
   it.each<[string, 'extend' | 're-entry']>([
     ['an extend', 'extend'],
     ['a re-entry', 're-entry'],
-  ])('and became longer again by %s stays so when a late copy arrives (I1)', async (_what, by) => {
-    const proxy = await rig.proxy()
-    const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
-    const lock = locks.getLock(NAME)
-    await locks.run(async () => {
-      const hold = await lock.acquire()
-      const { owner } = hold
-      proxy.blackHole()
-      await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
-      proxy.cutAll()
-      proxy.pass()
-      await (by === 'extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
-      expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
-      const [first, copy] = [
-        { sequence: 1, tombstoneThrough: 0 },
-        { sequence: 2, tombstoneThrough: 0 },
-      ]
-      for (const stamp of [first, copy]) {
-        const command = {
-          lockName: NAME,
-          key: NAME,
-          tombstoneKey: tombstonePrefix(NAME) + owner,
-          owner,
-          stamp,
+  ])(
+    'a lease that is shortened, and became longer again by %s stays so when a late copy arrives (I1)',
+    async (_what, by) => {
+      const proxy = await rig.proxy()
+      const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+      const lock = locks.getLock(NAME)
+      await locks.run(async () => {
+        const hold = await lock.acquire()
+        const { owner } = hold
+        proxy.blackHole()
+        await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
+        proxy.cutAll()
+        proxy.pass()
+        await (by === 'extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
+        expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
+        const [first, copy] = [
+          { sequence: 1, tombstoneThrough: 0 },
+          { sequence: 2, tombstoneThrough: 0 },
+        ]
+        for (const stamp of [first, copy]) {
+          const command = {
+            lockName: NAME,
+            key: NAME,
+            tombstoneKey: tombstonePrefix(NAME) + owner,
+            owner,
+            stamp,
+          }
+          expect(await shorten(rig.runner(), { ...command, leaseMs: 1 })).toBe('superseded')
         }
-        expect(await shorten(rig.runner(), { ...command, leaseMs: 1 })).toBe('superseded')
-      }
-      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
-      expect(await hold.release()).toBe('released')
-    })
-  })
+        expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+        expect(await hold.release()).toBe('released')
+      })
+    },
+  )
 
-  it('of a reader keeps the lock for the reader that has it longest, and for its writer', async () => {
+  it('a lease that is shortened of a reader keeps the lock for the reader that has it longest, and for its writer', async () => {
     const [one, other] = [await rig.client(), await rig.client()]
     const readers = [one, other].map((each) => each.getReadWriteLock(NAME).readLock())
     const [mine, others] = [await readers[0]!.acquire(), await readers[1]!.acquire({ leaseMs: LATER_MS })]

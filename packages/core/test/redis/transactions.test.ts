@@ -69,7 +69,7 @@ describe('a renewal in a transaction that the application has opened', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  it('of a permit is not believed', async () => {
+  it('a renewal in a transaction that the application has opened of a permit is not believed', async () => {
     const { locks, connection } = await shared({ lockWatchdogTimeout: 1_000 })
     const semaphore = locks.getPermitExpirableSemaphore(NAME)
     await semaphore.trySetPermits(1)
@@ -97,7 +97,7 @@ describe('a release in a transaction that the application has opened', () => {
     await leaveLatches()
   })
 
-  it('that is discarded frees the lock long before its lease ends', async () => {
+  it('a release in a transaction that the application has opened that is discarded frees the lock long before its lease ends', async () => {
     const { locks, connection } = await shared()
     const hold = await locks.getLock(NAME).acquire()
     const opened = await transaction(connection)
@@ -108,7 +108,7 @@ describe('a release in a transaction that the application has opened', () => {
     await leaveLatches()
   })
 
-  it('of a hold whose re-entry waited in it frees the lock when it is over (I2)', async () => {
+  it('a release in a transaction that the application has opened of a hold whose re-entry waited in it frees the lock when it is over (I2)', async () => {
     const { locks, connection } = await shared()
     await locks.run(async () => {
       const lock = locks.getLock(NAME)
@@ -125,20 +125,23 @@ describe('a release in a transaction that the application has opened', () => {
     await leaveLatches()
   })
 
-  it.each(['exec', 'discard'] as const)('of permits counts once: %s', async (end) => {
-    const { locks, connection } = await shared()
-    const semaphore = locks.getSemaphore(NAME)
-    await semaphore.trySetPermits(3)
-    await semaphore.acquire(2)
-    const opened = await transaction(connection)
-    expect(await failureOf(semaphore.release(2))).toMatchObject(isUnknown)
-    await opened[end]()
-    await eventually(async () => (await rig.admin.get(NAME)) === '3', 3_000)
-    await sleep(1_200)
-    expect(await semaphore.availablePermits()).toBe(3)
-    await rig.admin.del(NAME)
-    await leaveLatches()
-  })
+  it.each(['exec', 'discard'] as const)(
+    'a release in a transaction that the application has opened of permits counts once: %s',
+    async (end) => {
+      const { locks, connection } = await shared()
+      const semaphore = locks.getSemaphore(NAME)
+      await semaphore.trySetPermits(3)
+      await semaphore.acquire(2)
+      const opened = await transaction(connection)
+      expect(await failureOf(semaphore.release(2))).toMatchObject(isUnknown)
+      await opened[end]()
+      await eventually(async () => (await rig.admin.get(NAME)) === '3', 3_000)
+      await sleep(1_200)
+      expect(await semaphore.availablePermits()).toBe(3)
+      await rig.admin.del(NAME)
+      await leaveLatches()
+    },
+  )
 })
 
 /** What each kind takes, and asks for. */

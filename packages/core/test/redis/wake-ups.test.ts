@@ -62,7 +62,7 @@ describe('an unlock that races with a subscription', () => {
   const subscribes = (bytes: Buffer): boolean =>
     bytes.includes(CHANNEL) && /\r\nsubscribe\r\n/i.test(bytes.toString())
 
-  it('and comes before it, after the refusal: the waiter tries again when it is confirmed (I4)', async () => {
+  it('an unlock that races with a subscription, and comes before it, after the refusal: the waiter tries again when it is confirmed (I4)', async () => {
     const proxy = await rig.proxy()
     const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
     await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
@@ -77,7 +77,7 @@ describe('an unlock that races with a subscription', () => {
     expect(await (await soon(wait)).release()).toBe('released')
   })
 
-  it('whose confirmation is lost: the waiter subscribes anew, and tries again (I4)', async () => {
+  it('an unlock that races with a subscription whose confirmation is lost: the waiter subscribes anew, and tries again (I4)', async () => {
     const proxy = await rig.proxy()
     const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
     const java = new JavaClient(rig.admin)
@@ -90,7 +90,7 @@ describe('an unlock that races with a subscription', () => {
     expect(await (await soon(wait)).release()).toBe('released')
   })
 
-  it('which is cut off when it is made anew, by a wait that ends before the next one: none is left', async () => {
+  it('an unlock that races with a subscription, which is cut off when it is made anew, by a wait that ends before the next one: none is left', async () => {
     const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
     const waiting = await rig.client({ resyncInterval: NEVER_MS }, connection)

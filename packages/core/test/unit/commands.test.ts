@@ -97,7 +97,7 @@ describe('the fault programs that pages name', () => {
 })
 
 describe('figures', () => {
-  it('of the programs that break and measure name the commit they are of', () => {
+  it('figures of the programs that break and measure name the commit they are of', () => {
     const elsewhere = current
       .filter((page) => page.startsWith('docs/'))
       .flatMap((page) => read(page).split(/\n\n/))

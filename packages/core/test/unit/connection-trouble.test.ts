@@ -37,7 +37,7 @@ describe('the trouble of a connection', () => {
     expect(after(unknownHost, refused)).toBe(refused)
   })
 
-  it('of iovalkey: one family without an address is half of the truth, also behind an error that names none', () => {
+  it('the trouble of a connection of iovalkey: one family without an address is half of the truth, also behind an error that names none', () => {
     const tooMany = new Error('ERR max number of clients reached')
     expect(ofIovalkey(unknownHost)).toBeUndefined()
     expect(ofIovalkey(tooMany, unknownHost)).toBe(tooMany)

@@ -327,7 +327,7 @@ describe('links', () => {
   const anchors = (file: string): string[] =>
     [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => slug(heading!))
 
-  it.each(pages)('of %s all lead somewhere', (file) => {
+  it.each(pages)('links of %s all lead somewhere', (file) => {
     const text = read(file).replaceAll(/^```[^]*?^```/gm, '')
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!)
     const broken = targets.filter((target) => {
@@ -343,11 +343,14 @@ describe('links', () => {
 })
 
 describe('code', () => {
-  it.each(pages.filter((file) => codeBlocks(file).length > 0))('of %s is free of syntax errors', (file) => {
-    expect(codeBlocks(file).flatMap(syntaxErrorsIn)).toEqual([])
-  })
+  it.each(pages.filter((file) => codeBlocks(file).length > 0))(
+    'code of %s is free of syntax errors',
+    (file) => {
+      expect(codeBlocks(file).flatMap(syntaxErrorsIn)).toEqual([])
+    },
+  )
 
-  it('of the READMEs and the programs of a page fits the types of the package', () => {
+  it('code of the READMEs and the programs of a page fits the types of the package', () => {
     const files = [
       'README.md',
       'packages/core/README.md',

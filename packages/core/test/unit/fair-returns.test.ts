@@ -5,7 +5,7 @@ import { runtimeWith, systemRuntime } from '../../src/runtime/runtime.js'
 
 const NAME = 'order:42'
 
-it('who comes behind callers that come back does not overtake them (I10)', async () => {
+it('a caller behind callers that come back does not overtake them (I10)', async () => {
   const clock = new ManualClock()
   const sent: string[] = []
   const returns = new RejoinBatcher({

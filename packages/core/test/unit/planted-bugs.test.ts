@@ -34,13 +34,13 @@ describe('a planted bug', () => {
   it.each([
     ['nowhere', 'a = 2\nb()', 0],
     ['twice', 'a = 1\nb()\na = 1\nb()', 2],
-  ])('that would be planted %s is an error', (_where, text, times) => {
+  ])('a planted bug that would be planted %s is an error', (_where, text, times) => {
     expect(() => plant(bug, text)).toThrow(
       `core/src/hold.ts has ${times} times, not once, "a = 1 b()": mend the planted bug`,
     )
   })
 
-  it('of a script goes into that script with its parts, and into nothing that looks like it', () => {
+  it('a planted bug of a script goes into that script with its parts, and into nothing that looks like it', () => {
     const folder = fileURLToPath(new URL('../../src/scripts/', import.meta.url))
     const module = readFileSync(`${folder}../redis/lua-sources.ts`, 'utf8')
     const release = {

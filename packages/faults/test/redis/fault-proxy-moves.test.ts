@@ -51,7 +51,7 @@ describe('FaultProxy.halfOpenAll', () => {
     await present.closed
   })
 
-  test('of subscribers only, leaves the others as they are', async () => {
+  test('FaultProxy.halfOpenAll of subscribers only, leaves the others as they are', async () => {
     const [listener, present] = await Promise.all([RawClient.connect(proxy), RawClient.connect(proxy)])
     await listener.call('SUBSCRIBE', 'news')
     await present.call('PING')

@@ -84,7 +84,7 @@ afterEach(async () => {
 })
 
 describe('FaultProxy.dropPushes', () => {
-  test('of the messages to a subscriber each n-th is missing, in order, until it is disarmed', async () => {
+  test('FaultProxy.dropPushes of the messages to a subscriber each n-th is missing, in order, until it is disarmed', async () => {
     const { got } = await subscriber('c')
     const dropped = proxy.dropPushes(3)
     await publish('c', ...numbers(1, 10))

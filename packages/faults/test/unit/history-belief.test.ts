@@ -113,7 +113,7 @@ describe('overlap of beliefs', () => {
     expect(check(fault(30, lock), overlap)).toMatchObject({ violations: [], excused: [{}] })
   })
 
-  test('who acquired after the loss excludes others, though a belief from before it goes on', () => {
+  test('a caller that acquired after the loss excludes others, though a belief from before it goes on', () => {
     const [b, c] = [acquire('b', 30, 60), acquire('c', 40, 60)]
     const report = check(acquire('a', 10, 100), fault(20), b, c)
     expect(report.excused.map(({ message }) => message[0])).toEqual(['b'])

@@ -58,7 +58,7 @@ describe('overtaking', () => {
     expect(close(15.5).violations).toHaveLength(1)
   })
 
-  test('who is served at the same instant or later overtakes nobody', () => {
+  test('a caller that is served at the same instant or later overtakes nobody', () => {
     const never = { fifo: { maxOvertakes: 0, slackMs: 5 } }
     const same = check(
       never,

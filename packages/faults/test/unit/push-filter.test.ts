@@ -97,7 +97,7 @@ const streams = [
 
 describe('PushFilter', () => {
   test.each(streams)(
-    'of %s, wherever it is split, only each n-th message is missing',
+    'PushFilter of %s, wherever it is split, only each n-th message is missing',
     (_name, recorded, n) => {
       const whole = wholeOf(recorded)
       const expected = expectedOf(recorded, n).bytes
@@ -109,26 +109,29 @@ describe('PushFilter', () => {
     },
   )
 
-  test.each(streams)('of %s, byte by byte, no more than a start is held back', (_name, recorded, n) => {
-    const whole = wholeOf(recorded)
-    const { bytes, allowed } = expectedOf(recorded, n)
-    const filter = new PushFilter(new EveryNth(n))
-    let passed = Buffer.alloc(0)
-    const lag = [...whole.keys()].map((at) => {
-      passed = Buffer.concat([passed, filter.pass(whole.subarray(at, at + 1))])
-      return allowed[at + 1]! - passed.length
-    })
-    expect(passed.equals(bytes)).toBe(true)
-    expect(Math.min(...lag)).toBe(0)
-    expect(Math.max(...lag)).toBeLessThanOrEqual(20)
-    // Whatever cannot be a message is not held at all.
-    const held = new Set(
-      lag.flatMap((bytesLate, at) =>
-        bytesLate > 0 ? [whole.toString('latin1', at - bytesLate + 1)[0]] : [],
-      ),
-    )
-    expect([...held].every((type) => type === '*' || type === '>')).toBe(true)
-  })
+  test.each(streams)(
+    'PushFilter of %s, byte by byte, no more than a start is held back',
+    (_name, recorded, n) => {
+      const whole = wholeOf(recorded)
+      const { bytes, allowed } = expectedOf(recorded, n)
+      const filter = new PushFilter(new EveryNth(n))
+      let passed = Buffer.alloc(0)
+      const lag = [...whole.keys()].map((at) => {
+        passed = Buffer.concat([passed, filter.pass(whole.subarray(at, at + 1))])
+        return allowed[at + 1]! - passed.length
+      })
+      expect(passed.equals(bytes)).toBe(true)
+      expect(Math.min(...lag)).toBe(0)
+      expect(Math.max(...lag)).toBeLessThanOrEqual(20)
+      // Whatever cannot be a message is not held at all.
+      const held = new Set(
+        lag.flatMap((bytesLate, at) =>
+          bytesLate > 0 ? [whole.toString('latin1', at - bytesLate + 1)[0]] : [],
+        ),
+      )
+      expect([...held].every((type) => type === '*' || type === '>')).toBe(true)
+    },
+  )
 
   test('a big message and a big reply are not gathered', () => {
     const size = 5_000_000

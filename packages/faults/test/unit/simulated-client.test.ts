@@ -111,7 +111,7 @@ describe('a request', () => {
   })
 
   test.each(['', 'PING\r\n', '*2\r\n$4\r\nping\r\n', '*1\r\n$3\r\nping\r\n', '*1\r\n$\r\nping\r\n'])(
-    'of other lengths than it says is none: %j',
+    'a request of other lengths than it says is none: %j',
     (request) => {
       expect(() => wordsOf(request)).toThrow(/length/)
     },

@@ -90,7 +90,7 @@ describe('a release', () => {
   })
 })
 
-describe('who had a lock that was taken away', () => {
+describe('the holder of a lock that was taken away', () => {
   const forced = fault('force-unlock', 100, 102, { took: true })
   const vanished = fault('key-vanishes', 100, 100, { part: 'hash' })
 

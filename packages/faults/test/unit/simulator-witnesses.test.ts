@@ -36,7 +36,7 @@ describe('what a fail-over has undone', () => {
     expect(lost.explain({ ...count, lock: 'plain:1' })).toBe(false)
   })
 
-  test('of a multi lock also by its second key, where another owner of the same client has it', () => {
+  test('what a fail-over has undone of a multi lock also by its second key, where another owner of the same client has it', () => {
     const lost = lostOf('multi:1', 'multi:1:second', 'p0~x:2')
     const count = { lock: 'multi:1', owner: OWNER, counted: 1, expected: 2 }
 
@@ -75,7 +75,7 @@ describe('what a dead owner left', () => {
     expect(seen).toEqual([{ lock: LOCK, mode: 'exclusive', fromMs: 100, toMs: 500 }])
   })
 
-  test('of a reader until its own lease has ended, though others keep its field', async () => {
+  test('what a dead owner left of a reader until its own lease has ended, though others keep its field', async () => {
     const lock = 'read-write:0'
     const timeout = `{${lock}}:${OWNER}:rwlock_timeout:1`
     const hash = { mode: 'read', [OWNER]: '1', 'p1~y:1': '1' }

@@ -31,11 +31,14 @@ describe('a simulated world', () => {
   })
 
   // A reader took its lease for that of the lock, which was another reader's: I3.
-  test.each([88, 240, 286])('that once broke a rule breaks none any more: %i', async (seed) => {
-    const { findings } = await play(planOf(seed))
+  test.each([88, 240, 286])(
+    'a simulated world that once broke a rule breaks none any more: %i',
+    async (seed) => {
+      const { findings } = await play(planOf(seed))
 
-    expect(findings).toEqual([])
-  })
+      expect(findings).toEqual([])
+    },
+  )
 
   // Callers left while Redis was away for longer than their lease, and stayed in line: Redis gave them the lock later (I2).
   test.each([1508, 5528])('in which callers leave in an outage gives them nothing: %i', async (seed) => {
@@ -72,11 +75,14 @@ describe('a simulated world', () => {
 
   // Callers of several clients each had a part of the same two locks, were refused the other, and gave theirs back to
   // somebody who did the same: nobody had both for more than a second.
-  test.each([133, 195])('of multi locks far from Redis keeps none of them free: %i', async (seed) => {
-    const { findings } = await play(planOf(seed, { kinds: ['multi'], faults: [] }))
+  test.each([133, 195])(
+    'a simulated world of multi locks far from Redis keeps none of them free: %i',
+    async (seed) => {
+      const { findings } = await play(planOf(seed, { kinds: ['multi'], faults: [] }))
 
-    expect(findings).toEqual([])
-  })
+      expect(findings).toEqual([])
+    },
+  )
 
   test('is played again in part: its steps at their times, its other steps and faults not', async () => {
     const plan = planOf(1)

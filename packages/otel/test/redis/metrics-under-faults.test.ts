@@ -18,7 +18,7 @@ const LONG_MS = 60_000
 
 describe.each(['api', 'producer'] as const)('metrics of three clients through the %s', (metrics) => {
   it(
-    'that are cut off and robbed of locks: all calls and losses are as their callers counted them',
+    'clients that are cut off and robbed of locks count all calls and losses as their callers do',
     async () => {
       const random = seededRandom(1)
       const telemetry = new Telemetry({ metrics })

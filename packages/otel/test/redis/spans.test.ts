@@ -25,7 +25,7 @@ describe('spans', () => {
 
   const spansNamed = (name: string) => telemetry.spans.getFinishedSpans().filter((span) => span.name === name)
 
-  it('of a hold and of a wait are children of what was active where the lock was asked for', async () => {
+  it('spans of a hold and of a wait are children of what was active where the lock was asked for', async () => {
     const lock = locks.getLock(harness.name('a'))
     const other = (await harness.client()).getLock(harness.name('a'))
     const hold = await inSpan(telemetry, 'first', () => lock.acquire())
@@ -56,7 +56,7 @@ describe('spans', () => {
     expect(wait!.duration[0] * 1000 + wait!.duration[1] / 1e6).toBeGreaterThan(0)
   })
 
-  it('of what failed have the status error', async () => {
+  it('spans of what failed have the status error', async () => {
     const lock = locks.getLock(harness.name('a'))
     const other = (await harness.client()).getLock(harness.name('a'))
     const hold = await lock.acquire()
@@ -69,7 +69,7 @@ describe('spans', () => {
     expect(lost!.attributes['holdfast.lock.loss.reason']).toBe('forced')
   })
 
-  it('of a wait link to the trace of the holder, where that is told', async () => {
+  it('spans of a wait link to the trace of the holder, where that is told', async () => {
     let traceparent: string | undefined
     await inSpan(telemetry, 'holder', () => {
       traceparent = currentTraceparent()
@@ -94,7 +94,7 @@ describe('spans', () => {
     expect(unlinked!.links).toEqual([])
   })
 
-  it('of a wait link to the trace of a holder that notes it beside the lock', async () => {
+  it('spans of a wait link to the trace of a holder that notes it beside the lock', async () => {
     const describing = await harness.client({ describeHolds: currentTraceparent })
     const name = harness.name('a')
     const hold = await inSpan(telemetry, 'holder', () => describing.getLock(name).acquire())

@@ -34,7 +34,7 @@ describe(`${NAMES} names of locks`, () => {
     60_000,
   )
 
-  it('that a function throws for cost only the name', async () => {
+  it('names that a function throws for cost only the name', async () => {
     const telemetry = new Telemetry({
       lockName: () => {
         throw new Error('no')

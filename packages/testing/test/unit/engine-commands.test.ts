@@ -161,7 +161,7 @@ describe('commands, in detail', () => {
     expect(engine.command(['publish', channel, ''])).toBe(heard)
   })
 
-  it('of a replica need no memory, and cannot wait for others', () => {
+  it('commands, in detail of a replica need no memory, and cannot wait for others', () => {
     const { engine, ask } = started()
     engine.state.isReplica = true
     engine.state.maxMemory = 1

@@ -169,7 +169,7 @@ describe('what an attempt brings after its caller has gone', () => {
 })
 
 describe('a deadline', () => {
-  it('that passes while the process sleeps ends the wait before another attempt is sent', async () => {
+  it('a deadline that passes while the process sleeps ends the wait before another attempt is sent', async () => {
     const head = await rig.sleepingHead({ timeoutMs: 500 })
     const second = rig.enter({}, done('v'))
     const { now } = rig.clock
@@ -198,7 +198,7 @@ describe('a deadline', () => {
     expect(caller.result).toMatchObject({ kind: 'unavailable' })
   })
 
-  it('of Infinity is none, and a negative one or NaN is refused', async () => {
+  it('a deadline of Infinity is none, and a negative one or NaN is refused', async () => {
     const endless = rig.enter({ timeoutMs: Infinity })
     expect(rig.clock.pendingTimers).toBe(0)
     endless.ticket.leave()
@@ -212,7 +212,7 @@ describe('a deadline', () => {
 })
 
 describe('a signal', () => {
-  it('that is aborted already rejects without an attempt', async () => {
+  it('a signal that is aborted already rejects without an attempt', async () => {
     const caller = rig.enter({ signal: AbortSignal.abort(reason) })
     await rig.clock.settle()
     expect(caller.result).toEqual({ rejected: reason })

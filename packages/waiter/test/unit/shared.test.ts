@@ -112,7 +112,7 @@ describe('callers that share', () => {
 })
 
 describe('callers that share a signal', () => {
-  it('of whom one ends the wait of the next: the line is as if each had left once', async () => {
+  it('callers that share a signal of whom one ends the wait of the next: the line is as if each had left once', async () => {
     const aborting = new AbortController()
     const { signal } = aborting
     const first = rig.enter()

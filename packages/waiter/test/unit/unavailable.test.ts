@@ -153,7 +153,7 @@ describe('callers without a deadline', () => {
 })
 
 describe('the report of an attempt whose caller has gone', () => {
-  it('that nobody answered counts, as long as nobody has answered since', async () => {
+  it('the report of an attempt whose caller has gone that nobody answered counts, as long as nobody has answered since', async () => {
     const head = rig.enter({ timeoutMs: 3_000 })
     const second = rig.enter()
     await rig.clock.advance(4_000)
@@ -162,7 +162,7 @@ describe('the report of an attempt whose caller has gone', () => {
     expect(second.result).toEqual(gaveUp)
   })
 
-  it('that nobody answered is ignored when somebody has answered since', async () => {
+  it('the report of an attempt whose caller has gone that nobody answered is ignored when somebody has answered since', async () => {
     const head = rig.enter({ timeoutMs: 3_000 })
     const second = rig.enter({ timeoutMs: 4_500 }, refused(), refused())
     await rig.clock.advance(3_500)

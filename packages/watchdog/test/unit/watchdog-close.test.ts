@@ -4,7 +4,7 @@ import { Bench, expectNothingLeft, FakeLease, INTERVAL, TTL } from './fixture.js
 expectNothingLeft()
 
 describe('close', () => {
-  it('of an idle watchdog resolves without a timer', async () => {
+  it('close of an idle watchdog resolves without a timer', async () => {
     const bench = new Bench()
     await bench.dog.close()
     expect(bench.timersSet).toBe(0)

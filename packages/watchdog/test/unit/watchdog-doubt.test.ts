@@ -18,7 +18,7 @@ describe('leases that are doubted', () => {
     expect(one.trustedForMs).toBe(TRUST)
   })
 
-  it('that are not renewed are trusted for what the store still keeps', async () => {
+  it('leases that are doubted that are not renewed are trusted for what the store still keeps', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
     await bench.clock.advance(1)
@@ -64,7 +64,7 @@ describe('leases that are doubted', () => {
     for (const watch of [...late, ...later]) watch.stop()
   })
 
-  it('of which one is heard after a jump that came after it: what was sent before the jump proves nothing', async () => {
+  it('leases that are doubted of which one is heard after a jump that came after it: what was sent before the jump proves nothing', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease())
     await bench.clock.advance(10)
@@ -95,7 +95,7 @@ describe('leases that are doubted', () => {
     silent.stop()
   })
 
-  it('that the store does not know are lost', async () => {
+  it('leases that are doubted that the store does not know are lost', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
     bench.watch(lease)

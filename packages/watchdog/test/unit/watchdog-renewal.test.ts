@@ -58,7 +58,7 @@ describe('renewal', () => {
     expect(watches.map((watch) => watch.trustedForMs)).toEqual([TRUST, 0, TRUST])
   })
 
-  it('of a lease granted for less than a renewal sets comes before that is over', async () => {
+  it('renewal of a lease granted for less than a renewal sets comes before that is over', async () => {
     const bench = new Bench()
     bench.renewAll()
     const lease = new FakeLease()
@@ -70,7 +70,7 @@ describe('renewal', () => {
     expect(lease.losses).toEqual([])
   })
 
-  it('that does not make trust longer is still not repeated at once', async () => {
+  it('renewal that does not make trust longer is still not repeated at once', async () => {
     const bench = new Bench()
     bench.renewAll()
     bench.watch(new FakeLease(), { ttlMs: 100 * TTL })

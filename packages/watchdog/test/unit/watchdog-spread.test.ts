@@ -91,7 +91,7 @@ describe('leases that were taken in one burst', () => {
     expect(Math.min(...fleet.ages)).toBeGreaterThanOrEqual(INTERVAL / 2)
   })
 
-  it('and then are renewed as seldom as without a plan', async () => {
+  it('leases that were taken in one burst, and then are renewed as seldom as without a plan', async () => {
     const fleet = new Fleet()
     fleet.take(10_000)
     await fleet.bench.clock.advance(2 * INTERVAL)
@@ -137,7 +137,7 @@ describe('leases that were taken in one burst', () => {
     expect([fleet.lost, Math.max(...fleet.ages)]).toEqual([0, INTERVAL])
   })
 
-  it('that are gone before half an interval is over cost nothing', async () => {
+  it('leases that were taken in one burst that are gone before half an interval is over cost nothing', async () => {
     const fleet = new Fleet()
     const held = fleet.take(1_000)
     await fleet.bench.clock.advance(INTERVAL / 2 - 1)

@@ -208,7 +208,7 @@ describe('an answer to a request sent before the jump', () => {
     expect(watch.trustedForMs).toBe(0)
   })
 
-  it('and confirmed by the owner does not postpone the end of a suspect watch', async () => {
+  it('an answer to a request sent before the jump, and confirmed by the owner does not postpone the end of a suspect watch', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
     const watch = bench.watch(lease)
@@ -274,7 +274,7 @@ describe('a suspect watch', () => {
     expect(watch.trustedForMs).toBe(TRUST)
   })
 
-  it('that stops renewing while its verification fails is verified without a renewal', async () => {
+  it('a suspect watch that stops renewing while its verification fails is verified without a renewal', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease())
     await suspend(bench)
@@ -288,7 +288,7 @@ describe('a suspect watch', () => {
     expect(watch.trustedForMs).toBe(TRUST)
   })
 
-  it('that starts renewing meanwhile is renewed once it is verified', async () => {
+  it('a suspect watch that starts renewing meanwhile is renewed once it is verified', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
     await suspend(bench)
@@ -300,7 +300,7 @@ describe('a suspect watch', () => {
     expect(bench.store.renewals).toHaveLength(1)
   })
 
-  it('that was confirmed for a short time is renewed within that time', async () => {
+  it('a suspect watch that was confirmed for a short time is renewed within that time', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
     await suspend(bench)
@@ -313,7 +313,7 @@ describe('a suspect watch', () => {
     expect(bench.store.renewals).toHaveLength(1)
   })
 
-  it('that was confirmed and set to renew during a pause leaves the verification', async () => {
+  it('a suspect watch that was confirmed and set to renew during a pause leaves the verification', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease(), { renew: false })
     await suspend(bench)

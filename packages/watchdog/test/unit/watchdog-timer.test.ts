@@ -81,7 +81,7 @@ describe('one timer', () => {
     expect(bench.clock.pendingTimers).toBe(1)
   })
 
-  it('of a lease longer than a timer can be is no busy loop', async () => {
+  it('one timer of a lease longer than a timer can be is no busy loop', async () => {
     const bench = new Bench()
     const lease = new FakeLease('years', 1e12)
     bench.watch(lease, { renew: false })

@@ -45,7 +45,7 @@ describe('trust', () => {
     expect(other.trustAt(bench.dog.endOverdueTrust())).toBe(TRUST - 3_000)
   })
 
-  it('that is over on arrival ends the watch at the next tick, without a renewal', async () => {
+  it('trust that is over on arrival ends the watch at the next tick, without a renewal', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
     const watch = bench.watch(lease, { sentAt: bench.clock.now() - TTL })
@@ -55,7 +55,7 @@ describe('trust', () => {
     expect(bench.store.renewals).toEqual([])
   })
 
-  it('of a lease without renewal grows by confirm and never shrinks by it', () => {
+  it('trust of a lease without renewal grows by confirm and never shrinks by it', () => {
     const bench = new Bench()
     const { clock } = bench
     const watch = bench.watch(new FakeLease(), { renew: false })
@@ -74,7 +74,7 @@ describe('trust', () => {
     expect(watch.trustedForMs).toBe(60_000 - 650)
   })
 
-  it('that correct says is over ends the watch at once, before whoever asked goes on', () => {
+  it('trust that correct says is over ends the watch at once, before whoever asked goes on', () => {
     const bench = new Bench()
     const lease = new FakeLease()
     const watch = bench.watch(lease)
@@ -83,7 +83,7 @@ describe('trust', () => {
     expect(bench.store.renewals).toEqual([])
   })
 
-  it('that correct shortened is renewed while there is room for a retry', async () => {
+  it('trust that correct shortened is renewed while there is room for a retry', async () => {
     const bench = new Bench()
     const watch = bench.watch(new FakeLease())
     watch.correct(bench.clock.now(), 15_000)

@@ -15,7 +15,7 @@ describe('an unknown outcome', () => {
     expect([watch.trustedForMs, lease.losses, lease.failures]).toEqual([TRUST - INTERVAL, [], [error]])
   })
 
-  it('that lasts ends in expired when trust runs out, not before', async () => {
+  it('an unknown outcome that lasts ends in expired when trust runs out, not before', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
     bench.store.renewWith = () => ['unknown']
@@ -58,7 +58,7 @@ describe('an unknown outcome', () => {
     expect([watch.trustedForMs, bench.store.renewals.length]).toEqual([TRUST, 2])
   })
 
-  it('of one lease retries that one only', async () => {
+  it('an unknown outcome of one lease retries that one only', async () => {
     const bench = new Bench()
     const names = ['renewed', 'unknown', 'lost', 'unknown'] as const
     const leases = names.map((name) => new FakeLease(name))
