@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RedisServer } from '@holdfast/faults/harness'
-import { cachedFolder, fetched, NotAvailable } from './support/cache.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
 import { run } from './redis/run.mjs'
 
 const USAGE = `Usage: npm run test:peers -- [--only bullmq]
@@ -42,7 +42,38 @@ if ((await ended) !== true) throw new Error('no signal')
 await worker.close()
 await queue.close()
 await locks.close()`
+const NEST = `import 'reflect-metadata'
+import { Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { LockClient } from '@holdfast/core'
+import { LocksModule } from '@holdfast/nestjs'
+class App {}
+Module({ imports: [LocksModule.forRoot({ redis: url })] })(App)
+const app = await NestFactory.createApplicationContext(App, { logger: ['error'] })
+const locks = app.get(LockClient)
+${LOCK.replace('await locks.close()', 'await app.close()')}`
+const OTEL = `import { metrics } from '@opentelemetry/api'
+import { LockClient } from '@holdfast/core'
+import { instrument } from '@holdfast/otel'
+let added = 0
+const instrumentOf = () => ({ add: () => (added += 1), record: () => (added += 1), addCallback() {}, removeCallback() {} })
+const meter = new Proxy({}, { get: () => instrumentOf })
+const telemetry = instrument({ meterProvider: { getMeter: () => meter } })
+const locks = await LockClient.connect(url)
+${LOCK}
+telemetry.disable()
+if (added === 0) throw new Error('nothing was counted')`
+/** Nest's packages have one version, and its own peers. */
+const WITH_NEST = (version) => [`@nestjs/core@${version}`, 'reflect-metadata', 'rxjs@7', 'ioredis@6']
+const WITH = {
+  '@nestjs/common': WITH_NEST,
+  rxjs: () => [...WITH_NEST('12').slice(0, 2), '@nestjs/common@12', 'ioredis@6'],
+  '@opentelemetry/api': () => ['ioredis@6'],
+}
 const PEERS = {
+  '@nestjs/common': [['11.0.0', '11', '12.0.0', '12'], NEST],
+  rxjs: [['7.2.0', '7'], NEST],
+  '@opentelemetry/api': [['1.9.0', '1'], OTEL],
   bullmq: [['5.61.0', '5.66.0', '5.72.1', '5', '6.0.0', '6'], BULLMQ],
   ioredis: [['5.4.0', '5', '6.0.0', '6'], IOREDIS('ioredis')],
   iovalkey: [['0.4.0', '0.4'], IOREDIS('iovalkey').replace('Redis from', '{ Redis } from')],
@@ -62,21 +93,25 @@ if (values.help || unknown !== undefined) {
   process.exit(unknown === undefined ? 0 : 2)
 }
 
-/** A project with this version, and with the packages of this tree. */
-const projectOf = (name, version) => {
+/**
+ * A project with this version, and with links to the packages of this tree, which its name has the hash of. It is
+ * elsewhere: inside this tree its packages would stand in for what is missing.
+ */
+const projectOf = async (name, version) => {
+  const wanted = [`${name}@${version}`, ...(WITH[name]?.(version) ?? [])]
   return cachedFolder(
-    `peers/${name.replace('/', '+')}@${version}`,
+    `peers/${wanted[0].replace('/', '+')}-${fingerprint(ROOT, ...wanted)}`,
     async ({ part }) => {
       await writeFile(join(part, 'package.json'), '{ "type": "module" }')
-      const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`]
-      await fetched(`${name} ${version}`, 'npm', args, { cwd: part })
+      const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...wanted]
+      // Nest's core 12.0.0 says that it needs 11.
+      if (WITH[name]) args.push('--legacy-peer-deps')
+      await fetched(wanted[0], 'npm', args, { cwd: part })
       await mkdir(join(part, 'node_modules/@holdfast'))
-      for (const each of ['core', 'bullmq']) {
+      for (const each of ['core', 'watchdog', 'waiter', 'bullmq', 'nestjs', 'otel']) {
         await symlink(join(ROOT, 'packages', each), join(part, 'node_modules/@holdfast', each))
       }
     },
-    // Its links lead into this tree.
-    join(ROOT, '.cache'),
   )
 }
 

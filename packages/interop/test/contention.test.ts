@@ -51,3 +51,25 @@ describe('two JVMs and two Node processes contend', () => {
     FOR_MS + 120_000,
   )
 })
+
+describe('three JVMs and three Node processes take turns at a plain lock, and hold it for 200 ms', () => {
+  it('each language has its share of the turns, and nobody starves (I11)', async () => {
+    const forMs = 15_000
+    const languages = ['java', 'java', 'java', 'node', 'node', 'node'] as const
+    const all = await Promise.all(languages.map((language) => sides.launch(language)))
+    const settings = { counter: COUNTER, forMs, wait: forMs, holdMs: 200, thinkMs: 50 }
+    const answers = await Promise.all(all.map((side) => side.call('t', 'contend', 'lock', 'long', settings)))
+    const results = answers.map(({ value }) => value as Contended)
+    const turns = results.map(({ taken }) => taken)
+    const sum = (counts: readonly number[]) => counts.reduce((total, each) => total + each, 0)
+    const ofJava = sum(turns.slice(0, 3)) / sum(turns)
+    const longestMs = Math.max(...results.map((each) => each.longestMs))
+    process.stderr.write(
+      `\nturns of Java ${turns.slice(0, 3).join(' ')}, of Node ${turns.slice(3).join(' ')}: ` +
+        `Java's share ${ofJava.toFixed(2)}, longest wait ${longestMs.toFixed(0)} ms\n`,
+    )
+    expect(Math.min(...turns)).toBeGreaterThan(0)
+    expect(ofJava).toBeGreaterThan(0.35)
+    expect(ofJava).toBeLessThan(0.65)
+  }, 120_000)
+})

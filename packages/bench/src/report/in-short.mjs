@@ -5,7 +5,7 @@ const LIBRARIES = ['Holdfast withLock', 'redlock 5', 'redis-semaphore Mutex', 'r
 const HEAD = ['Holdfast', 'redlock 5', 'redis-semaphore 5', 'redlock-universal 0.7']
 
 const contended = ({ processes, holdMs }) => processes === 4 && holdMs === 0
-const sixNear = ({ setting: { contenders, holdMs, isFar } }) => contenders === 6 && holdMs === 200 && !isFar
+const sixNear = ({ setting: { contenders, holdMs, far } }) => contenders === 6 && holdMs === 200 && far === 0
 const uncontended = (flows) => (each) => each.setting === 'off' && each.flows === flows
 
 /** Each row: what it says, of which scenario, which of its results, and their figure. */

@@ -7,13 +7,15 @@ import OurRedlock from '@holdfast/redlock'
 import { connect, optionsFor } from '../connection.mjs'
 import { LEASE_MS } from '../work.mjs'
 
-const ofClient = (getLock, settings) => async (redis) => {
-  const locks = await LockClient.connect(redis, settings)
-  return {
-    flow: (name) => (during) => getLock(locks, name).withLock(during),
-    close: () => locks.close({ graceMs: 0 }),
+const ofClient =
+  (getLock, settings) =>
+  async (redis, Client = LockClient) => {
+    const locks = await Client.connect(redis, settings)
+    return {
+      flow: (name) => (during) => getLock(locks, name).withLock(during),
+      close: () => locks.close({ graceMs: 0 }),
+    }
   }
-}
 
 const byPair = (acquire, close) => ({
   flow: (name) => async (during) => {
@@ -50,11 +52,15 @@ const mutexOf = (Mutex, redis) =>
     () => redis.quit(),
   )
 
+export const PLAIN = 'Holdfast withLock'
+export const POLLER = 'tryAcquire() every 5 ms'
+export const EARLIER = 'the version before'
+
 const plain = (locks, name) => locks.getLock(name)
 
 /** Each at its defaults, but for one thing: nobody gives up. */
 const KINDS = {
-  'Holdfast withLock': ofClient(plain),
+  [PLAIN]: ofClient(plain),
   "interop: 'none'": ofClient(plain, { interop: 'none' }),
   'pushedGrants: false': ofClient(plain, { pushedGrants: false }),
   'fair lock': ofClient((locks, name) => locks.getFairLock(name)),
@@ -68,13 +74,36 @@ const KINDS = {
 
 export const KIND_NAMES = Object.keys(KINDS)
 
+const POLL_MS = 5
+
+/** Those that are in company with others: each of a mixed company is a kind of its own. */
+const IN_COMPANY = {
+  [POLLER]: async (redis) => {
+    const locks = await LockClient.connect(redis)
+    return byPair(
+      async (name) => {
+        const lock = locks.getLock(name)
+        let hold = await lock.tryAcquire()
+        while (!hold) {
+          await sleep(POLL_MS)
+          hold = await lock.tryAcquire()
+        }
+        return () => hold.release()
+      },
+      () => locks.close({ graceMs: 0 }),
+    )
+  },
+  [EARLIER]: async (redis, earlier) => ofClient(plain)(redis, (await import(earlier)).LockClient),
+}
+
 const opened = new Map()
 
 /** @returns {Promise<number>} of connections, for nothing but an answer */
-export const openTurns = async ({ url, kinds }) => {
+export const openTurns = async ({ url, kinds, earlier }) => {
   for (const kind of kinds) {
     const redis = await connect(optionsFor(url, false))
-    opened.set(kind, { redis, ...(await KINDS[kind](redis)) })
+    const pairs = await (KINDS[kind]?.(redis) ?? IN_COMPANY[kind](redis, earlier))
+    opened.set(kind, { redis, ...pairs })
   }
   return opened.size
 }

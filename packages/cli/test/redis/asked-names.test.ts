@@ -109,6 +109,8 @@ const THINGS: readonly Thing[] = [
   thing('a lock of Redisson', 'ours', true, hash({ [OWNER]: '2' }, 60_000)),
   thing('a lock without a time to live', 'ours', false, hash({ [OWNER]: '1' })),
   thing('1,500 readers', 'ours', false, hash({ mode: 'read', ...READERS }, 60_000)),
+  thing('the mode of readers that have ended', 'free', false, hash({ mode: 'read' }, 60_000)),
+  thing('the mode of a writer that has ended', 'free', false, hash({ mode: 'write' }, 60_000)),
   thing('a plain lock', 'ours', true, (name) => ours.getLock(name).acquire()),
   thing('a fair lock', 'ours', true, (name) => ours.getFairLock(name).acquire()),
   thing('a fenced lock', 'ours', true, (name) => ours.getFencedLock(name).acquire()),

@@ -365,7 +365,9 @@ function parseState(reply: unknown): LockState {
     (isReadWrite || fields.size < 2) &&
     [...fields].every(([owner, holds]) => OWNER.test(owner) && /^[1-9]\d*$/.test(holds))
   const holds = new Map([...fields].map(([owner, count]) => [owner, Number(count)]))
-  return { ttlMs: Number(ttlMs), holds, ...(!isLock && { isNoLock: true as const }) }
+  // Without a time to live of its own, the mode of a read-write lock outlives the last field: nobody has it then.
+  const hasHolder = holds.size > 0 || !isReadWrite
+  return { ttlMs: hasHolder ? Number(ttlMs) : -2, holds, ...(!isLock && { isNoLock: true as const }) }
 }
 
 export const explainScript = defineScript(

@@ -1,4 +1,5 @@
 // Holdfast by remote control: the same verbs as those of the Java driver, so that a test need not know which it has.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { serveWorker } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
@@ -55,7 +56,7 @@ const find = (thread, kind, name) => {
 }
 
 /** Takes a lock again and again, and counts in two steps that only the lock makes one. */
-const contend = async (lock, { counter, forMs = 1_000, wait = 10_000 }) => {
+const contend = async (lock, { counter, forMs = 1_000, wait = 10_000, holdMs = 0, thinkMs = 0 }) => {
   const endsAt = nowMs() + forMs
   const result = { taken: 0, refused: 0, longestMs: 0 }
   while (nowMs() < endsAt) {
@@ -68,7 +69,9 @@ const contend = async (lock, { counter, forMs = 1_000, wait = 10_000 }) => {
     result.longestMs = Math.max(result.longestMs, nowMs() - askedAt)
     await counters.set(counter, Number(await counters.get(counter)) + 1)
     result.taken += 1
+    if (holdMs > 0) await sleep(holdMs)
     await hold.release()
+    if (thinkMs > 0) await sleep(thinkMs)
   }
   return result
 }

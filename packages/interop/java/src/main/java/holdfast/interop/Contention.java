@@ -16,7 +16,7 @@ final class Contention {
     this.redisson = redisson;
   }
 
-  /** Options: {@code counter} key, {@code forMs}, {@code wait} of one try in ms. */
+  /** Options: {@code counter} key, {@code forMs}, {@code wait} of one try, {@code holdMs} and {@code thinkMs} of each turn. */
   Map<String, Object> run(RLock lock, Command command) throws InterruptedException {
     RBucket<String> counter = redisson.getBucket(command.options().get("counter"), StringCodec.INSTANCE);
     long endsAt = System.nanoTime() + MILLISECONDS.toNanos(command.number("forMs", 1_000));
@@ -32,9 +32,11 @@ final class Contention {
           String before = counter.get();
           counter.set(String.valueOf(before == null ? 1 : Long.parseLong(before) + 1));
           taken++;
+          Thread.sleep(command.number("holdMs", 0));
         } finally {
           lock.unlock();
         }
+        Thread.sleep(command.number("thinkMs", 0));
       } else {
         refused++;
       }
