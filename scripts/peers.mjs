@@ -66,6 +66,7 @@ if (added === 0) throw new Error('nothing was counted')`
 /** Nest's packages have one version, and its own peers. */
 const WITH_NEST = (version) => [`@nestjs/core@${version}`, 'reflect-metadata', 'rxjs@7', 'ioredis@6']
 const WITH = {
+  bullmq: (version) => (version < '6' ? [] : ['ioredis@5']),
   '@nestjs/common': WITH_NEST,
   rxjs: () => [...WITH_NEST('12').slice(0, 2), '@nestjs/common@12', 'ioredis@6'],
   '@opentelemetry/api': () => ['ioredis@6'],
@@ -105,7 +106,7 @@ const projectOf = async (name, version) => {
       await writeFile(join(part, 'package.json'), '{ "type": "module" }')
       const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...wanted]
       // Nest's core 12.0.0 says that it needs 11.
-      if (WITH[name]) args.push('--legacy-peer-deps')
+      if (name !== 'bullmq' && WITH[name]) args.push('--legacy-peer-deps')
       await fetched(wanted[0], 'npm', args, { cwd: part })
       await mkdir(join(part, 'node_modules/@holdfast'))
       for (const each of ['core', 'watchdog', 'waiter', 'bullmq', 'nestjs', 'otel']) {
@@ -125,9 +126,13 @@ const server = await RedisServer.start()
 try {
   for (const name of values.only) {
     const [versions, program] = PEERS[name]
+    const done = new Set()
     for (const wanted of versions) {
       try {
         const version = /^\d+\.\d+\.\d+$/.test(wanted) ? wanted : await newest(name, wanted)
+        // The newest may be the oldest.
+        if (done.has(version)) continue
+        done.add(version)
         const cwd = await projectOf(name, version)
         await writeFile(join(cwd, 'peer.mjs'), `const url = '${server.url}'\n${program}`)
         // Peers are found beside the link, and not in this tree.

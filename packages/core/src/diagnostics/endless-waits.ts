@@ -14,6 +14,8 @@ export interface UnlimitedWait {
   readonly startedAt: number
   /** A kind of thing with its article, if it is no lock. */
   readonly what?: string
+  /** Why it may never end, if it waits for no lock. */
+  readonly why?: string
   explain?(): Facts
 }
 
@@ -87,6 +89,9 @@ function reasonOf(wait: UnlimitedWait): string {
   if (permits) {
     const { wanted, free } = permits
     return `it wants ${wanted} permits, and ${free ?? 'an unknown number'} of them are free`
+  }
+  if (wait.why !== undefined) {
+    return wait.why
   }
   if (wait.what !== undefined) {
     return 'its count has not reached 0'

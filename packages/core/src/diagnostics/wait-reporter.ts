@@ -27,7 +27,8 @@ type Position = Pick<Ticket<unknown>, 'ahead'>
 /** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {
   private readonly pending: FixedDelayQueue<ReportedWait, Position>
-  private readonly endless: EndlessWaits
+  /** Also of waits that are none for a lock or permits, which no event tells of. */
+  readonly endless: EndlessWaits
 
   constructor(
     private readonly events: EventHub,

@@ -53,6 +53,8 @@ export class Caller<T> {
   readonly startedAt: number
   /** How many commands its flight had sent when it came: what they were answered may be older than an `invalidate`. */
   joinedAt = 0
+  /** Told while it waits for another's run without a limit. */
+  endless: { begins(): void; ends(): void } | undefined = undefined
 
   constructor(
     readonly task: Task<T>,
@@ -87,6 +89,8 @@ export class Caller<T> {
   limit(): void {
     if (this.waitMs !== undefined) {
       this.setTimer(Math.max(0, this.waitMs - this.waitedMs))
+    } else {
+      this.endless?.begins()
     }
   }
 
@@ -103,6 +107,7 @@ export class Caller<T> {
   unlimit(): void {
     this.timer?.cancel()
     this.timer = null
+    this.endless?.ends()
   }
 
   succeed(result: Promise<SharedResult<T>>): void {

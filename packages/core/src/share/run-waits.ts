@@ -12,6 +12,7 @@ export interface RunName {
 /** A function that runs, and the runs that calls inside it wait for: how many calls, by client and lock. */
 interface RunningTask {
   readonly name: string
+  readonly lockName: string
   readonly waits: Map<string, number>
 }
 
@@ -34,7 +35,7 @@ function nameOf({ session, lockName }: RunName): string {
 /** Calls the function, in which calls are known to be inside this run. */
 export async function callInside<T>(run: RunName, task: () => Promise<T>): Promise<T> {
   const name = nameOf(run)
-  const running: RunningTask = { name, waits: new Map() }
+  const running: RunningTask = { name, lockName: run.lockName, waits: new Map() }
   const ofName = runs.running.get(name) ?? new Set()
   runs.running.set(name, ofName.add(running))
   try {
@@ -47,15 +48,19 @@ export async function callInside<T>(run: RunName, task: () => Promise<T>): Promi
   }
 }
 
-/**
- * Notes that a call inside a run waits for another run, until `over` settles. Runs of other processes are not seen.
- *
- * @throws SelfDeadlockError that run is the one that makes the call, or waits for it
- */
-export function refuseCycle(wanted: RunName): (over: Promise<unknown>) => void {
+/** A call inside a run. */
+export interface CallInside {
+  /** Notes that it waits for another run, until `over` settles. */
+  waits(over: Promise<unknown>): void
+  /** Runs of other processes are not seen: a wait without a limit that lasts is told of. */
+  endless(): { readonly begins: () => void; readonly ends: () => void }
+}
+
+/** @throws SelfDeadlockError the run that is wanted is the one that makes the call, or waits for it */
+export function refuseCycle(wanted: RunName): CallInside | undefined {
   const inside = runs.around.getStore()
   if (!inside) {
-    return () => undefined
+    return undefined
   }
   const name = nameOf(wanted)
   if (inside.name === name || waitsFor(name, inside)) {
@@ -65,7 +70,7 @@ export function refuseCycle(wanted: RunName): (over: Promise<unknown>) => void {
         : 'the run of this key waits for the one that makes the call. Let one of them call what it needs directly'
     throw new SelfDeadlockError(wanted.lockName, wanted.session.clientId, why)
   }
-  return (over) => {
+  const waits = (over: Promise<unknown>): void => {
     inside.waits.set(name, (inside.waits.get(name) ?? 0) + 1)
     const settled = (): void => {
       const left = (inside.waits.get(name) ?? 1) - 1
@@ -77,6 +82,16 @@ export function refuseCycle(wanted: RunName): (over: Promise<unknown>) => void {
     }
     over.then(settled, settled)
   }
+  return { waits, endless: () => endlessOf(wanted, inside) }
+}
+
+function endlessOf({ session, lockName }: RunName, inside: RunningTask): ReturnType<CallInside['endless']> {
+  const why =
+    `the run of "${inside.lockName}" makes the call. If the run that it waits for needs that one, in another process, both ` +
+    'wait for ever'
+  const wait = { lockName, what: 'A share', why, startedAt: session.runtime.now() }
+  const { endless } = session.waitReporter
+  return { begins: () => endless.parked(wait), ends: () => endless.ended(wait) }
 }
 
 /** Whether a run of this name waits for the other one, perhaps through further runs. */

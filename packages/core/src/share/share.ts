@@ -149,16 +149,19 @@ export class Share<T = unknown> {
     checkWait('waitMs', waitMs)
     const signal = session.contexts.signalBeside(nativeSignal(options.signal))
     signal?.throwIfAborted()
-    const waits = refuseCycle(place)
+    const inside = refuseCycle(place)
     const limitMs = waitMs === Infinity ? undefined : waitMs
     const caller = new Caller<T>(task, session.runtime, limitMs, signal)
+    if (waitMs === undefined) {
+      caller.endless = inside?.endless()
+    }
     const flight = this.flights.get(key)
     if (flight) {
       flight.join(caller)
     } else {
       this.begin(place, caller)
     }
-    waits(caller.outcome)
+    inside?.waits(caller.outcome)
     return caller.outcome as Promise<SharedResult<R>>
   }
 

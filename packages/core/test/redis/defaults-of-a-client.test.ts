@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockTimeoutError, type LockClient } from '../../src/index.js'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
-import { eventually, sleep, useHarness } from './support/harness.js'
+import { getShare } from '../../src/share/index.js'
+import { eventually, signalled, sleep, useHarness } from './support/harness.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -134,6 +135,27 @@ describe('a wait without a limit', () => {
     for (const wait of waits) {
       await (await wait).release()
     }
+  })
+
+  it('for a share of another client, inside the run of a share, is told of: each may need the other', async () => {
+    const names = ['first', 'second'].map((each) => `${harness.name()}-${each}`)
+    const given = new AbortController()
+    const begun = [signalled(), signalled()]
+    const needs = async (i: number): Promise<unknown> => {
+      const locks = await quick()
+      return getShare(locks, names[i]!).run('k', async () => {
+        begun[i]!.resolve()
+        await begun[1 - i]!.promise
+        return getShare(locks, names[1 - i]!).run('k', () => 1, { signal: given.signal })
+      })
+    }
+    const runs = Promise.allSettled([needs(0), needs(1)])
+    const text = '-first:k": a call'
+    await eventually(() => warnings.of(CODE, text).length > 0)
+    const [warning] = await warnings.delivered(CODE, text)
+    expect(warning?.message).toMatch(/^A share ".*the run of "share:.*-second:k" makes the call/)
+    given.abort()
+    await runs
   })
 
   it('for permits, and for a latch, is told of too', async () => {
