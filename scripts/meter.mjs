@@ -219,7 +219,7 @@ const mapped = (object, change) =>
 
 /** What a timer begins: Node fires it now and then in two steps, which are a few calls more. */
 const TIMED = ['renewal', 'loss, found by a renewal', 'the whole life']
-const SLACK = 1.05
+const SLACK = 1.1
 
 const isBound = ([path, before, now]) => {
   if (!BOUND.some((name) => path.endsWith(`, ${name}`))) return false
