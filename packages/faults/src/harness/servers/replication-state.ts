@@ -13,7 +13,8 @@ const REPLICATION_USER = 'replication'
 
 /** Lets `cutLinks` refuse replicas and nobody else; needs ACLs, so Redis 6 or later. */
 export const CUTTABLE_ARGS: readonly string[] = [
-  ...['--user', REPLICATION_USER, 'on', 'nopass', '+ping', '+replconf', '+psync', '+sync'],
+  // Valkey 9 moves slots as this user, too, and writes what is in them.
+  ...['--user', REPLICATION_USER, 'on', 'nopass', '~*', '+@all'],
   ...['--masteruser', REPLICATION_USER, '--masterauth', 'any'],
 ]
 
