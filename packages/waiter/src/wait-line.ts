@@ -124,6 +124,14 @@ export class WaitLine implements CallerHost {
     this.tryAgain()
   }
 
+  /** See `Waiter.reconsider`. */
+  reconsider(): void {
+    const { head } = this.callers
+    if (!head || this.flight || this.headYieldsUntil === 0 || this.subscription) return
+    this.letOthersFirst(head, 'entering')
+    this.tryNow()
+  }
+
   private announced(): void {
     const { head } = this.callers
     head?.woken()

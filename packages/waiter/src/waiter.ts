@@ -95,6 +95,14 @@ export class Waiter {
     this.lines.get(queue)?.standBack(ms)
   }
 
+  /**
+   * The reason why the head of `queue` let others come first may be over: a head that has not tried yet is asked again,
+   * and tries unless it still does. No effect without a line, or after its first try.
+   */
+  reconsider(queue: string): void {
+    this.lines.get(queue)?.reconsider()
+  }
+
   /** Returns whether the subscription of the queue's line is confirmed. */
   isListening(queue: string): boolean {
     return this.lines.get(queue)?.isListening ?? false

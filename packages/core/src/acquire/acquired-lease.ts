@@ -54,6 +54,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   abstract readonly isReleased: boolean
   /** Some level wants to be renewed. */
   protected abstract readonly wantsRenewal: boolean
+  abstract passesForMs(now: number): number
   abstract lose(reason: LossReason): void
   abstract releaseOnClose(): Promise<unknown>
 

@@ -16,7 +16,7 @@ import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } fr
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { reportLoss } from '../diagnostics/reports.js'
 import type { AcquireTerms, ReleaseObserver } from '../entry/entry-command.js'
-import { LocalPass, type PassedHold } from '../entry/local-pass.js'
+import { LocalPass, passesForMs, type PassedHold } from '../entry/local-pass.js'
 import { confirmGrantSoon } from '../entry/lease.js'
 import type { LossReason } from '../errors.js'
 import { Hold, type HoldOwner } from '../hold.js'
@@ -195,7 +195,11 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (isRenewedFor(request, this.renewedMs, this.usualMs) && this.reentersLocally) {
+    if (isRenewedFor(request, this.renewedMs, this.usualMs) && this.reentersLocally && !hasLeft()) {
+      const pause = this.session.yielding.beforeAnswer()
+      if (pause) {
+        return pause.then(() => this.tryReenter(request, hasLeft))
+      }
       this.followCountSoon()
       return Promise.resolve(this.addLevel(request))
     }
@@ -243,6 +247,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     const error = this.errorOf(reason)
     this.loss.set(error)
     reportLoss(this.session, this, error)
+    this.passesNoMore()
     this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
     if (reason === 'expired' || this.entry.hasLateCopies || wasPassedOn) {
@@ -290,6 +295,23 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     })
   }
 
+  passesForMs(now: number): number {
+    const { localPass, protocol } = this
+    // Of a lock that is granted along Redis's queue, each caller has a place there, and has to ask for it.
+    if (typeof protocol.passing?.localQueue !== 'string' || this.renewedMs !== this.usualMs) {
+      return 0
+    }
+    return localPass ? localPass.passesForMs(now) : passesForMs(this.heldSince, now)
+  }
+
+  /** A caller of this client that waits for the lock to be passed to it has to ask Redis. */
+  private passesNoMore(): void {
+    const queue = this.protocol.passing?.localQueue ?? null
+    if (queue !== null) {
+      this.session.waiter.reconsider(queue)
+    }
+  }
+
   /** Runs in its turn, which ends with the reply. */
   private releaseNow(hold: Hold): Promise<Outcome> {
     const { entry, session } = this
@@ -319,6 +341,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       }
       this.session.recentHolds.ended(this.protocol, reply)
       this.publication?.ended('released')
+      this.passesNoMore()
       return 'released'
     } finally {
       this.entry.passTicket()
@@ -327,6 +350,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
 
   onReleaseFailed(error: unknown): never {
     void this.giveBack()
+    this.passesNoMore()
     if (this.released) {
       this.publication?.ended('unknown')
     }

@@ -82,8 +82,19 @@ export class Contention<T>
     return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), rule))
   }
 
+  /**
+   * Also while its own client has the lock and may pass it on: Redis would only refuse, and a caller that sleeps can be
+   * offered the lock. `Acquisition.passesNoMore` ends that, or the bounds of passing do.
+   */
   standsBackMs(after: 'message' | 'entering'): number {
-    return this.session.recentHolds.standsBackMs(this.call.protocol, after)
+    const { recentHolds, held, runtime } = this.session
+    const { protocol, leaseMs } = this.call
+    const ms = recentHolds.standsBackMs(protocol, after)
+    const owner =
+      after === 'entering' && leaseMs === undefined && protocol.passing
+        ? held.ownerOf(protocol.key)
+        : undefined
+    return owner ? Math.max(ms, owner.passesForMs(runtime.now())) : ms
   }
 
   // A wait may end in any async context: a message's, or that of another caller's release. Subscribers are called in

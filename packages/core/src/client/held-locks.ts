@@ -23,6 +23,8 @@ export interface HeldLock {
   readonly field: FieldNames
   /** The level that a plain `unlock()` would release. */
   readonly latestLevel: object | undefined
+  /** For how long, ms, a release may still pass the lock to the next caller of this client; 0: Redis has to be asked. */
+  passesForMs(now: number): number
   lose(reason: LossReason): void
   /** A message reports a forced release: asks Redis whether it is true. */
   doubtForced(): void
@@ -57,6 +59,11 @@ export class HeldLocks {
   /** Whether an owner of this client holds the lock exclusively. */
   isHeld(key: string): boolean {
     return this.exclusive.has(key)
+  }
+
+  /** The owner of this client that holds the lock exclusively. */
+  ownerOf(key: string): HeldLock | undefined {
+    return this.exclusive.get(key)
   }
 
   /** An owner that took the lock by `lock()`, `tryLock()` or `acquire()`: it stays until it is released. */

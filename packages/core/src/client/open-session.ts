@@ -21,6 +21,7 @@ import { OutageReporter } from './outage-reporter.js'
 import { ForeignLooks } from '../queue/foreign-looks.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
 import { ReleaseWaits } from '../runtime/release-waits.js'
+import { Yielding } from '../runtime/yielding.js'
 import { missingSemaphores, unexpectedReplies } from '../diagnostics/reports.js'
 import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
@@ -97,6 +98,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
+    yielding: new Yielding(runtime),
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),
     selfWaits: new SelfWaits(held, origins, background, options.bareCalls !== 'allow'),

@@ -18,6 +18,7 @@ import type { OutageReporter } from './outage-reporter.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
+import type { Yielding } from '../runtime/yielding.js'
 import type { PlainLockQueue } from '../queue/plain-queue.js'
 import type { RecentHolds } from '../queue/recent-holds.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
@@ -43,6 +44,7 @@ export interface Session {
   readonly grantedLocks: GrantedLocks
   readonly lastHolders: LastSeenHolders
   readonly releaseWaits: ReleaseWaits
+  readonly yielding: Yielding
   readonly contexts: Contexts
   readonly events: EventHub
   readonly waitReporter: WaitReporter

@@ -14,6 +14,11 @@ const LONGEST_MS = 5
 /** How long the callers of a client that has used up its bounds yield to other clients, ms. */
 const STAND_BACK_MS = 5
 
+/** For how long a lock that this client has had since then may go from caller to caller, ms. */
+export function passesForMs(since: number, now: number): number {
+  return Math.max(0, since + LONGEST_MS - now)
+}
+
 /** A hold being passed on from one caller of this client to the next. */
 export interface PassedHold {
   readonly kind: 'passed'
@@ -122,9 +127,14 @@ export class LocalPass {
     }
   }
 
+  /** For how long the bounds allow another pass, ms; 0: they are used up. */
+  passesForMs(now: number): number {
+    return this.passes < MOST_PASSES ? passesForMs(this.since, now) : 0
+  }
+
   /** Whether the bounds allow another pass. */
   private mayPassAt(now: number): boolean {
-    return this.passes < MOST_PASSES && now < this.since + LONGEST_MS
+    return this.passesForMs(now) > 0
   }
 
   /**

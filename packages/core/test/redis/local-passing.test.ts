@@ -1,17 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
-import { InvalidArgumentError, LockClient, type Hold, type LockTimeoutError } from '../../src/index.js'
+import {
+  InvalidArgumentError,
+  LockClient,
+  LockLostError,
+  type Hold,
+  type LockTimeoutError,
+} from '../../src/index.js'
 import { eventually } from './support/harness.js'
-import { heldAndAwaited, passer } from './support/passing.js'
+import { hasAsked, heldAndAwaited, passer, sleeps } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000
-
-interface Internals {
-  readonly session: { readonly waiter: { isListening(queue: string): boolean } }
-}
 
 const rig = useRig()
 const owners = () => rig.admin.hgetall(NAME)
@@ -58,9 +60,8 @@ describe('a lock that is released while somebody of the same client waits', () =
       return count
     }
     const hold = await client.locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => client.locks.run(countIt))
-    // Refused once more when it hears messages.
-    await eventually(() => (client.locks as unknown as Internals).session.waiter.isListening(NAME))
+    const waiting = client.locks.run(countIt)
+    await sleeps(client, NAME)
     await client.locks.getLock(NAME).isLocked()
     await hold.release()
     expect(await soon(waiting)).toBe(1)
@@ -147,9 +148,9 @@ describe('a lock is given back to Redis, not passed on,', () => {
     wish: object = {},
   ) => {
     const client = await passer(rig, options)
-    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () =>
-      client.locks.getLock(NAME).acquire(wish),
-    )
+    const isPassable = Object.keys({ ...options, ...wish }).length === 0
+    const wait = () => client.locks.getLock(NAME).acquire(wish)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, wait, !isPassable)
     await change(client, hold)
     client.sent()
     expect(await hold.release()).toBe('released')
@@ -160,8 +161,23 @@ describe('a lock is given back to Redis, not passed on,', () => {
     return next
   }
 
-  it('when this client has held it for 5 ms', async () => {
-    await (await goesThroughRedis(({ clock }) => clock.skip(5))).release()
+  it('when this client has held it for 5 ms: then whoever waits here asks Redis', async () => {
+    const next = await goesThroughRedis(async (client) => {
+      client.clock.skip(5)
+      await hasAsked(client)
+      await client.locks.getLock(NAME).isLocked()
+    })
+    await next.release()
+  })
+
+  it('when its holder loses it, and whoever waits here asks at once', async () => {
+    const client = await passer(rig)
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    await rig.admin.del(NAME)
+    await expect(hold.verify()).rejects.toThrow(LockLostError)
+    const next = await soon(waiting)
+    expect(client.sent().filter((script) => script === 'acquire')).toHaveLength(1)
+    await next.release()
   })
 
   it('when the machine was suspended since it was taken (I3)', async () => {
@@ -178,7 +194,7 @@ describe('a lock is given back to Redis, not passed on,', () => {
   it('when the next one wants a token, or has one (I9)', async () => {
     const client = await passer(rig)
     const fenced = client.locks.getFencedLock(NAME)
-    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => fenced.acquire())
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => fenced.acquire(), true)
     const another = fenced.acquire()
     await hold.release()
     const next = await soon(waiting)
@@ -230,7 +246,7 @@ describe('those who wait elsewhere', () => {
     const there = elsewhere.getLock(NAME).acquire()
     await eventually(async () => {
       const [, listening] = await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${NAME}}`)
-      return listening === 2
+      return listening === 1
     })
     const all = [...here.map((each) => work('here', each)), work('there', there)]
     await hold.release()

@@ -1,22 +1,31 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError } from '../../src/index.js'
+import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
 import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { nextEvent } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
+import { SlowClock } from './support/slow-clock.js'
 
 const NAME = 'order:42'
 
 const rig = useRig()
 const counts = async () => Object.values(await rig.admin.hgetall(NAME)).map(Number)
 
-/** A client that re-enters without a round trip, and how many commands it has sent. */
-async function reentering(connection = rig.connection()) {
+/**
+ * A client that re-enters without a round trip, and how many commands it has sent. Its clock is slow, so that the event
+ * loop need not run meanwhile, unless the test is about that.
+ */
+async function reentering(connection = rig.connection(), clock: Clock | undefined = new SlowClock()) {
   const sent = scriptsRunBy(connection)
-  const locks = await rig.client({ localReentry: true }, connection)
+  const locks = await rig.client({ localReentry: true, clock }, connection)
   return { locks, sent }
+}
+
+const turnsOfMicrotasks = async (count: number): Promise<void> => {
+  for (let i = 0; i < count; i += 1) await undefined
 }
 
 describe('with localReentry', () => {
@@ -45,6 +54,43 @@ describe('with localReentry', () => {
       expect(sent().length).toBe(before)
     })
     expect(await rig.contents()).toEqual({})
+  })
+
+  it('a loop of levels lets timers fire, and Redis hears of a level that stays', async () => {
+    const { locks, sent } = await reentering(rig.connection(), backgroundRuntime)
+    let fired = false
+    await locks.getLock(NAME).withLock(async () => {
+      const stays = await locks.getLock(NAME).acquire()
+      const before = sent().length
+      setTimeout(() => (fired = true), 10)
+      const endsAt = performance.now() + 5_000
+      while (!fired && performance.now() < endsAt) await locks.getLock(NAME).withLock(() => undefined)
+      expect(sent().length).toBeGreaterThan(before)
+      await stays.release()
+    })
+    expect(fired).toBe(true)
+  })
+
+  it('a caller that leaves while the event loop runs adds no level (I2)', async () => {
+    const { locks } = await reentering(rig.connection(), backgroundRuntime)
+    const lock = locks.thread().getLock(NAME)
+    const outer = await lock.acquire()
+    const leaving = new AbortController()
+    const reasons: unknown[] = []
+    const endsAt = performance.now() + 5_000
+    // Until one of them is held up.
+    while (reasons.length === 0 && performance.now() < endsAt) {
+      const inner = lock.acquire({ signal: leaving.signal }).then(
+        async (hold) => void (await hold.release()),
+        (reason: unknown) => void reasons.push(reason),
+      )
+      const isHeldUp = await Promise.race([inner.then(() => false), turnsOfMicrotasks(20).then(() => true)])
+      if (isHeldUp) leaving.abort('enough')
+      await inner
+    }
+    expect(reasons).toEqual(['enough'])
+    expect(outer.count).toBe(1)
+    await outer.release()
   })
 
   it('the last release frees the lock whatever count Redis has heard of', async () => {

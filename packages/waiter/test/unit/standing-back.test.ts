@@ -65,6 +65,25 @@ describe('a head that lets others come first', () => {
     await rig.clock.settle()
   })
 
+  it('is asked again when the reason may be over, and only before its first try', async () => {
+    let ms = 5
+    const head = rig.enter({ standsBackMs: () => ms })
+    rig.waiter.reconsider('q')
+    expect(head.attempts).toBe(0)
+    ms = 0
+    rig.waiter.reconsider('q')
+    expect(head.attempts).toBe(1)
+    head.answer(refused())
+    await rig.clock.settle()
+    const { attempts } = head
+    rig.waiter.reconsider('q')
+    expect(head.attempts).toBe(attempts)
+    rig.waiter.wake('q')
+    head.answer(done('v'))
+    await rig.clock.settle()
+    rig.waiter.reconsider('q')
+  })
+
   it('takes an offer meanwhile', async () => {
     const head = await rig.sleepingHead({ ...after('message'), accept: () => 'offered' })
     rig.source.publish('t')

@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockClientOptions } from '../../../src/index.js'
 import {
@@ -49,24 +50,45 @@ export async function passer(
   return { locks, clock, sent }
 }
 
-/** Somebody holds the lock, and the first of those who wait sleeps. */
+interface Internals {
+  readonly session: { readonly waiter: { isWaiting(queue: string): boolean } }
+}
+
+/**
+ * Somebody holds the lock, and the first of those who wait sleeps: without a word to Redis, unless it `asks`, because the
+ * lock is not passed on to it.
+ */
 export async function heldAndAwaited(
   rig: Rig,
-  { locks, sent }: Passer,
+  client: Passer,
   name: string,
-  wait = () => locks.getLock(name).acquire(),
+  wait = () => client.locks.getLock(name).acquire(),
+  asks = false,
 ): Promise<{ readonly hold: Hold; readonly waiting: Promise<Hold> }> {
+  const { locks, sent } = client
   const hold = await locks.getLock(name).acquire()
   sent()
-  const { waiting } = await waitBehind(rig.admin, name, wait)
-  // It tries when it comes, and once more when it hears messages.
+  const { waiting } = asks ? await waitBehind(rig.admin, name, wait) : { waiting: wait() }
+  // A test that fails before it looks closes the client over it.
+  waiting.catch(() => undefined)
+  await (asks ? hasAsked(client) : sleeps(client, name))
+  // Behind the answers to what it has sent.
+  await locks.getLock(name).isLocked()
+  if (!asks) expect(sent().filter((script) => script === 'acquire')).toEqual([])
+  sent()
+  return { hold, waiting }
+}
+
+/** Somebody of this client waits. */
+export async function sleeps({ locks }: Passer, name: string): Promise<void> {
+  await eventually(() => (locks as unknown as Internals).session.waiter.isWaiting(name))
+}
+
+/** The head tries when it comes, and once more when it hears messages. */
+export async function hasAsked({ sent }: Passer): Promise<void> {
   let tries = 0
   await eventually(() => {
     tries += sent().filter((script) => script === 'acquire').length
     return tries >= 2
   })
-  // Behind the answer to that.
-  await locks.getLock(name).isLocked()
-  sent()
-  return { hold, waiting }
 }
