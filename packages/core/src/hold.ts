@@ -1,10 +1,17 @@
 import type { Watch } from '@holdfast/watchdog'
 import { InvalidArgumentError, LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
-import { checkDuration, checkLease, checkRequired } from './arguments/validate.js'
+import { checkDuration, checkLease, checkOneOf, checkOptions, checkRequired } from './arguments/validate.js'
+import { sentBy, type Leaving, type ReleaseWaits, type WhenWritten } from './runtime/release-waits.js'
 import { showsOnly } from './runtime/shows-only.js'
 
 /** The result of a release. `lost`: the lock was gone before the release reached Redis. */
 export type ReleaseOutcome = 'released' | 'still-held' | 'lost' | 'already-released'
+
+/** How to release. */
+export interface ReleaseOptions {
+  /** Whether to wait for Redis's reply. Default true. */
+  wait?: boolean | undefined
+}
 
 /** Proof that its owner holds a lock of any kind. */
 export interface LockHold {
@@ -56,6 +63,13 @@ export interface LockHold {
    */
   release(): Promise<ReleaseOutcome>
   /**
+   * Releases this level. `wait: false`: waits only until the release has been written to the connection, and resolves with
+   * 'sent'; a failure is told by `release-failed`, a lock that was gone by `lost`. Waits for the reply all the same where a
+   * written release would prove less: further levels, no trust left, a command without a reply, no single connection.
+   * @throws InvalidArgumentError; RedisUnavailableError as above, where it waits for the reply
+   */
+  release(options: ReleaseOptions): Promise<ReleaseOutcome | 'sent'>
+  /**
    * Releases this level, for `await using`, like `withLock`: waits for the reply at most `releaseWaitMs`.
    * @throws LockLostError the hold was lost; RedisUnavailableError as `release`, if known within that time
    */
@@ -68,6 +82,19 @@ export function refuseIfShared(levelCount: number): void {
     const rule = 'the only level of its owner, because all levels share one lease: release the others first'
     throw new InvalidArgumentError('hold', `one of ${levelCount} levels`, rule)
   }
+}
+
+/** @throws InvalidArgumentError */
+export function waitsForReply(options: ReleaseOptions): boolean {
+  checkOptions('options', options, { wait: true })
+  const { wait = true } = options
+  checkOneOf('wait', wait, [true, false])
+  return wait
+}
+
+/** Releases, without waiting for the reply where the release counts once it was written. */
+export async function sent(hold: Leaving<ReleaseOutcome>): Promise<ReleaseOutcome | 'sent'> {
+  return (await sentBy(hold, (release) => release)) ?? 'sent'
 }
 
 /** Whether and why an acquisition was lost, and the signal that reports it. */
@@ -156,7 +183,7 @@ export interface HoldOwner {
   readonly scope: string
   /** The services of the client; each client has its own. */
   readonly session: {
-    readonly releaseWaits: { outcomeOf<T>(release: Promise<T>): Promise<T | null> }
+    readonly releaseWaits: Pick<ReleaseWaits, 'leave'>
     /** After a pause of the process trust may be over although the watchdog's timer has not run yet. */
     readonly watchdog: { endOverdueTrust(): number }
   }
@@ -181,6 +208,7 @@ export interface HoldOwner {
    * Releases one level. @throws RedisUnavailableError Redis did not answer; the release is retried in the background
    */
   release(hold: Hold): Promise<'released' | 'still-held' | 'lost'>
+  readonly whenWritten: WhenWritten | null
 }
 
 /** One level of an acquisition: proof that its owner holds the lock, until it is released. */
@@ -286,12 +314,22 @@ export class Hold implements LockHold {
     await this.acquisition.shorten(this, ms)
   }
 
-  release(): Promise<ReleaseOutcome> {
+  release(): Promise<ReleaseOutcome>
+  release(options: ReleaseOptions): Promise<ReleaseOutcome | 'sent'>
+  release(options?: ReleaseOptions): Promise<ReleaseOutcome | 'sent'> {
+    if (options !== undefined && !waitsForReply(options)) {
+      return sent(this)
+    }
     if (this.isReleased) {
       return Promise.resolve('already-released')
     }
     this.isReleased = true
     return this.acquisition.release(this)
+  }
+
+  /** @internal */
+  get whenWritten(): WhenWritten | null {
+    return this.isReleased ? null : this.acquisition.whenWritten
   }
 
   /** @internal Its lock goes to a successor: nothing is left to release. */
@@ -316,7 +354,7 @@ export class Hold implements LockHold {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const { releaseWaits } = this.acquisition.session
-    const outcome = await releaseWaits.outcomeOf(this.release())
+    const outcome = await releaseWaits.leave<ReleaseOutcome>(this)
     if (outcome === 'lost' || (outcome === null && this.isLost)) {
       throw (
         this.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })

@@ -44,7 +44,7 @@ export type {
   ObservedRenewal,
 } from './diagnostics/messages.js'
 export type { Hold } from './hold.js'
-export type { LockHold, ReleaseOutcome } from './hold.js'
+export type { LockHold, ReleaseOptions, ReleaseOutcome } from './hold.js'
 export type { AnyLock, ForceUnlockOptions } from './locks/any-lock.js'
 export type { LockEventListener, LockEventName, LockEvents } from './events.js'
 export type { Clock, Runtime } from './runtime/runtime.js'

@@ -21,7 +21,7 @@ import { confirmGrantSoon } from '../entry/lease.js'
 import type { LossReason } from '../errors.js'
 import { Hold, type HoldOwner } from '../hold.js'
 import type { PushedGrant } from '../queue/grants.js'
-import { RELEASED } from '../runtime/release-waits.js'
+import { RELEASED, type WhenWritten } from '../runtime/release-waits.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
@@ -277,6 +277,14 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     }
     const turn = this.entry.takeTicket()
     return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
+  }
+
+  /** See `Leaving`. */
+  get whenWritten(): WhenWritten | null {
+    const { session, key } = this
+    return this.levelCount === 1 && this.trustedForMs > 0 && this.entry.isSettled
+      ? (tell) => session.runner.whenWritten(key, tell)
+      : null
   }
 
   /** The last level of a renewed lock may be passed on to the next local waiter, without Redis. */

@@ -1,6 +1,15 @@
 import type { CallSite } from '../context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
-import { refuseIfShared, type Hold, type LockHold, type ReleaseOutcome } from '../hold.js'
+import {
+  refuseIfShared,
+  sent,
+  waitsForReply,
+  type Hold,
+  type LockHold,
+  type ReleaseOptions,
+  type ReleaseOutcome,
+} from '../hold.js'
+import type { WhenWritten } from '../runtime/release-waits.js'
 import type { Session } from '../client/session.js'
 import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
 import type { HeldPart } from '../locks/while-held.js'
@@ -210,7 +219,12 @@ export class CompoundHold implements LockHold {
    * @returns 'lost': too few members were still held; 'still-held': enough have further levels
    * @throws RedisUnavailableError, QuorumError too few members replied; the release is retried in the background
    */
-  async release(): Promise<ReleaseOutcome> {
+  release(): Promise<ReleaseOutcome>
+  release(options: ReleaseOptions): Promise<ReleaseOutcome | 'sent'>
+  async release(options?: ReleaseOptions): Promise<ReleaseOutcome | 'sent'> {
+    if (options !== undefined && !waitsForReply(options)) {
+      return sent(this)
+    }
     if (this.isReleased) {
       return 'already-released'
     }
@@ -225,9 +239,18 @@ export class CompoundHold implements LockHold {
     return this.conclude(values, failures)
   }
 
+  /** @internal Of every member. */
+  get whenWritten(): WhenWritten | null {
+    if (this.isReleased || this.isLost) {
+      return null
+    }
+    const all = this.levels.map(({ hold }) => hold.whenWritten)
+    return all.every((each) => each !== null) ? ofAll(all) : null
+  }
+
   /** Releases the level, for `await using`. @throws as `Hold` does */
   async [Symbol.asyncDispose](): Promise<void> {
-    const outcome = await this.session.releaseWaits.outcomeOf(this.release())
+    const outcome = await this.session.releaseWaits.leave<ReleaseOutcome>(this)
     if (outcome === 'lost' || (outcome === null && this.isLost)) {
       const { lockName, owner } = this
       throw this.lossError ?? new LockLostError({ lockName, owner, reason: 'gone' })
@@ -299,3 +322,17 @@ export class CompoundHold implements LockHold {
 }
 
 showsOnly(CompoundHold, ['lockName', 'owner', 'trustedForMs'])
+
+function ofAll(all: readonly WhenWritten[]): WhenWritten {
+  return (tell) => {
+    let open = all.length
+    let areWritten = true
+    for (const each of all) {
+      each((isWritten) => {
+        open -= 1
+        areWritten &&= isWritten
+        if (open === 0) tell(areWritten)
+      })
+    }
+  }
+}

@@ -3,7 +3,7 @@ import type { Session } from '../client/session.js'
 import type { Context } from '../context.js'
 import { detached } from '../contexts.js'
 import { LockLostError, RedisUnavailableError } from '../errors.js'
-import type { Hold } from '../hold.js'
+import type { Hold, ReleaseOutcome } from '../hold.js'
 import { electionChannel } from '../keys.js'
 import type { LockClient } from '../lock-client.js'
 import { Lock } from '../locks/lock.js'
@@ -115,7 +115,7 @@ export class Campaign {
       this.term = null
       this.context = null
       // The lock is free when its lease ends at the latest; 'release-failed' reports it.
-      return session.releaseWaits.outcomeOf(hold.release()).catch(() => undefined)
+      return session.releaseWaits.leave<ReleaseOutcome>(hold).catch(() => undefined)
     })
     this.over = over.then(
       () => undefined,

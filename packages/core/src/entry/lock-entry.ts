@@ -145,6 +145,11 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     return isQuiet && this.inRedis === 1 && !this.ownerIsQueued && !this.hasLateCopies
   }
 
+  /** Redis has one level, and all that was sent has been answered: a release that arrives is the end of it. */
+  get isSettled(): boolean {
+    return !this.isTaken && this.execWait === null && this.isAtRest
+  }
+
   /** Redis has it queued, and no command is in flight that tells more. */
   get isWaiting(): boolean {
     return this.ownerIsQueued && !this.isTaken

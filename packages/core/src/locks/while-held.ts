@@ -4,6 +4,7 @@ import { type Contexts, isThenable, started, whole } from '../contexts.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 import { releaseSiblingMutex } from '../acquire/reentry.js'
+import type { Leaving } from '../runtime/release-waits.js'
 import type { Session } from '../client/session.js'
 
 /** One acquisition that the callback runs under. */
@@ -31,7 +32,7 @@ export interface Entered<H> {
  * @param own the context opened for the callback, when the call had no context around it
  * @throws the error of the callback; LockLostError, with the callback's result
  */
-export async function whileHeld<H extends LockHold, T>(
+export async function whileHeld<H extends LockHold & Leaving<ReleaseOutcome>, T>(
   { session, hold, parts }: Entered<H>,
   own: Context | null,
   callback: (hold: H) => Promise<T> | T,
@@ -50,7 +51,7 @@ export async function whileHeld<H extends LockHold, T>(
   own?.end()
   let released: ReleaseOutcome | null = null
   try {
-    released = await session.releaseWaits.outcomeOf(hold.release())
+    released = await session.releaseWaits.leave<ReleaseOutcome>(hold)
   } catch {
     // A release that fails or gets no reply in time must not hide the callback's result or error: the work was done
     // under the lock. The release is retried in the background, and 'release-failed' reports the outcome.

@@ -87,6 +87,11 @@ export interface RedisPort extends ScriptTransport {
    * one of its keys.
    */
   unanswered?(key: string | undefined): void
+  /**
+   * Tells whether all that was sent so far to the node of this key has left the process: at once, or some turns of the
+   * event loop later. False: it has not, or nobody can tell. Absent: nobody ever can.
+   */
+  whenWritten?(key: string, tell: (isWritten: boolean) => void): void
   /** The prefix that the client puts before every key; here it is part of the lock's raw name. */
   readonly keyPrefix: string
 

@@ -3,14 +3,16 @@ import { brokenOff, codeOf, isBeforeItems, isOfReplica, QUEUED, refusal } from '
 import { Acknowledged } from './acknowledged-transport.js'
 import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
 import type { ScriptTransport } from './redis-port.js'
+import type { Script } from './script.js'
 import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { InFlightCounter } from './in-flight-counter.js'
+import { ScriptProofs } from './script-proofs.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
-interface Outcomes {
+export interface Outcomes {
   readonly answered: (reply: unknown) => void
   readonly failed: (error: unknown) => void
 }
@@ -43,6 +45,7 @@ export class ScriptDispatch {
   private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
   private isQueueing = false
+  private readonly proofs = new ScriptProofs()
 
   constructor(
     private readonly transport: ScriptTransport,
@@ -72,6 +75,26 @@ export class ScriptDispatch {
       // Runs after all callers that the last replies resumed.
       this.runtime.nextTick(this.sendGathered)
     }
+  }
+
+  /** Whether proofs that scripts are known are of this connection; those of an earlier one are forgotten. */
+  provesFor(epoch: number): boolean {
+    return this.proofs.areOf(epoch)
+  }
+
+  knows(script: Script, key: string): boolean {
+    return this.proofs.has(this.placeOf(script, key))
+  }
+
+  /** Each node of a cluster has scripts of its own. */
+  private placeOf({ sha1 }: Script, key: string): string {
+    const { slotOf } = this.transport
+    return slotOf ? `${sha1}${slotOf(key)}` : sha1
+  }
+
+  /** Redis knows every script in flight: each has been answered before, on this connection. */
+  get sendsOnlyProven(): boolean {
+    return this.proofs.areComplete && !this.isQueueing
   }
 
   /** Keeps everything `send` sends in one script, up to the maximum batch size. */
@@ -181,7 +204,10 @@ export class ScriptDispatch {
 
   private run({ script, keys, args }: ScriptRun, isWanted: () => boolean, outcomes: Outcomes): void {
     const { transport } = this
-    const { answered, failed } = outcomes
+    const known = this.placeOf(script, keys[0] ?? '')
+    const { answered, failed } = this.proofs.has(known)
+      ? outcomes
+      : this.proofs.ofFirst(known, outcomes, (reply) => !transport.isErrorReply(reply))
     if (this.isQueueing) {
       // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
       transport.eval(script.lua, keys, args, isWanted).then(answered, failed)

@@ -7,6 +7,7 @@ import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js
 import { connectionEnded, notSent, type Plight } from './failures.js'
 import { MovingSlots } from './moving-slots.js'
 import type { RedisPort } from './redis-port.js'
+import type { Script } from './script.js'
 import { type ScriptCall } from './script-call.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { ScriptCommand, type CommandTrouble } from './script-command.js'
@@ -105,6 +106,35 @@ export class ScriptRunner {
   together<T>(send: () => T): T {
     const { dispatch, acknowledged } = this
     return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
+  }
+
+  /**
+   * Tells whether the script that was run last for this key, in this turn, has been written to its connection, and is there:
+   * Redis has answered scripts like it on this connection before. False also where that cannot be told.
+   */
+  whenWritten(key: string, tell: (isWritten: boolean) => void): void {
+    const { port, dispatch } = this
+    const epoch = port.connectionEpoch
+    const isOfThisConnection = dispatch.provesFor(epoch)
+    if (!isOfThisConnection || !port.whenWritten || this.acknowledged || !this.isReady) {
+      tell(false)
+      return
+    }
+    // Behind the tick in which the commands of this turn are sent.
+    this.runtime.nextTick(() => {
+      if (dispatch.sendsOnlyProven) {
+        port.whenWritten?.(key, (isWritten) =>
+          tell(isWritten && this.isReady && port.connectionEpoch === epoch),
+        )
+      } else {
+        tell(false)
+      }
+    })
+  }
+
+  /** Whether Redis has answered this script on this connection: it is run as soon as it arrives. */
+  knows(script: Script, key: string): boolean {
+    return this.dispatch.provesFor(this.port.connectionEpoch) && this.dispatch.knows(script, key)
   }
 
   /** Resolves when no command is in flight. */

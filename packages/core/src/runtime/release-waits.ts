@@ -4,6 +4,19 @@ import type { Runtime } from './runtime.js'
 /** The result of a release that passes the lock on. */
 export const RELEASED: Promise<'released'> = Promise.resolve('released')
 
+/** Calls back with whether what was sent for a lock, in this turn of the event loop, has left the process. */
+export type WhenWritten = (tell: (isWritten: boolean) => void) => void
+
+/** What a call gives back at its end. */
+export interface Leaving<T> {
+  release(): Promise<T>
+  /**
+   * Read before the release. Null: only its answer tells whether this was still held, and ends it. Otherwise a release that
+   * was written proves as much as a lease that is trusted, and whatever this process sends next comes after it.
+   */
+  readonly whenWritten: WhenWritten | null
+}
+
 /**
  * How long calls wait for the release at their end: the work is done, and Redis may be down. One timer for all of
  * them, because every `withLock` waits here.
@@ -14,10 +27,26 @@ export class ReleaseWaits {
 
   constructor(
     private readonly runtime: Runtime,
-    waitMs: number,
+    private readonly waitMs: number,
     beforeResume: () => void,
   ) {
     this.deadlines = new CommandDeadlines(runtime, waitMs, beforeResume)
+  }
+
+  /**
+   * Releases, and waits like `outcomeOf`; `releaseWaitMs: 0`: until the release was written, where that is enough.
+   * @returns the outcome; null: not known in time
+   * @throws the error of the release, if it fails in time
+   */
+  leave<T>(leaving: Leaving<T>): Promise<T | null> {
+    return this.needWrites
+      ? sentBy(leaving, (release) => this.outcomeOf(release))
+      : this.outcomeOf(leaving.release())
+  }
+
+  /** `releaseWaitMs: 0`. */
+  get needWrites(): boolean {
+    return this.waitMs === 0
   }
 
   /**
@@ -81,4 +110,23 @@ class ReleaseWait<T> implements InFlight {
   abandon(): void {
     this.resolve(null)
   }
+}
+
+/**
+ * Releases, and waits until the release was written, where that is enough; otherwise as long as `otherwise` does.
+ * @returns the outcome; null: it was written, and is not known yet. Then a failure is told by events alone
+ */
+export function sentBy<T>(
+  leaving: Leaving<T>,
+  otherwise: (release: Promise<T>) => Promise<T | null>,
+): Promise<T | null> {
+  const { whenWritten } = leaving
+  const release = leaving.release()
+  if (!whenWritten || (release as Promise<unknown>) === RELEASED) {
+    return otherwise(release)
+  }
+  return new Promise((resolve, reject) => {
+    release.then(resolve, reject)
+    whenWritten((isWritten) => (isWritten ? resolve(null) : otherwise(release).then(resolve, reject)))
+  })
 }

@@ -4,6 +4,8 @@ import type { Hold, ReleaseOutcome } from '../hold.js'
 import type { Session } from '../client/session.js'
 import type { TickCommands } from './tick-commands.js'
 
+type RunOutcome = 'done' | 'failed' | 'lost'
+
 /**
  * One run of a task, from the acquisition of its lock to the release, which happens after `atMostForMs` at the
  * latest.
@@ -65,9 +67,7 @@ export class BoundedRun {
    * reply as `withLock` does; null: no reply in time, or the release failed.
    */
   end(outcome?: 'done' | 'failed' | 'lost', error?: unknown): Promise<ReleaseOutcome | null> {
-    this.ending ??= this.session.releaseWaits.outcomeOf(
-      this.finish(outcome ?? (this.signal.aborted ? 'lost' : undefined), error),
-    )
+    this.ending ??= this.leave(outcome ?? (this.signal.aborted ? 'lost' : undefined), error)
     return this.ending
   }
 
@@ -77,13 +77,23 @@ export class BoundedRun {
     return new LockLostError({ lockName, owner, reason: lossError?.reason ?? 'expired', result, cause })
   }
 
+  private leave(outcome: RunOutcome | undefined, error: unknown): Promise<ReleaseOutcome | null> {
+    const { releaseWaits } = this.session
+    const whenWritten = this.commands.isFinishKnown ? this.hold.whenWritten : null
+    const atOnce = releaseWaits.needWrites && whenWritten !== null
+    return releaseWaits.leave({ whenWritten, release: () => this.finish(outcome, error, atOnce) })
+  }
+
+  /** @param atOnce sends both in one turn: the record is there first all the same, because Redis knows its script */
   private async finish(
-    outcome: 'done' | 'failed' | 'lost' | undefined,
+    outcome: RunOutcome | undefined,
     error: unknown,
+    atOnce: boolean,
   ): Promise<ReleaseOutcome | null> {
     this.timer?.cancel()
     if (outcome) {
-      await this.commands.finish(this.hold.owner, outcome, error)
+      const recorded = this.commands.finish(this.hold.owner, outcome, error)
+      if (!atOnce) await recorded
     }
     // The lock is free when its lease ends at the latest; 'release-failed' reports it.
     return this.hold.release().catch(() => null)

@@ -2,6 +2,7 @@ import { untilKnown } from '../redis/until-known.js'
 import {
   begin,
   finish,
+  finishScript,
   miss,
   type BeginCommand,
   type BeginReply,
@@ -19,6 +20,11 @@ export class TickCommands {
 
   begin(run: Pick<BeginCommand, 'owner' | 'tick' | 'atLeastForMs' | 'near'>): Promise<BeginReply> {
     return this.known(() => begin(this.session.runner, { ...this.schedule, ...run }))
+  }
+
+  /** Redis has answered `finish` on this connection. */
+  get isFinishKnown(): boolean {
+    return this.session.runner.knows(finishScript, this.schedule.key)
   }
 
   /** Never rejects: whether or not the record is written, the work is done or has failed. */

@@ -1,7 +1,7 @@
 import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Session } from '../client/session.js'
 import { detached } from '../contexts.js'
-import type { Hold } from '../hold.js'
+import type { Hold, ReleaseOutcome } from '../hold.js'
 import type { LockClient } from '../lock-client.js'
 import type { SharedRun, Task } from './caller.js'
 import { detailsOf } from './error-details.js'
@@ -61,7 +61,7 @@ export async function runUnder(
   }
   protocol.leaving = leavingOf(end)
   finishing()
-  const released = await releaseWaits.outcomeOf(hold.release()).catch(() => null)
+  const released = await releaseWaits.leave<ReleaseOutcome>(hold).catch(() => null)
   if (released !== null && released !== 'released') {
     return { kind: 'lost', error: hold.lossError }
   }

@@ -5,6 +5,7 @@ import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../hold.js'
 import type { Session } from '../client/session.js'
 import { checkLease, checkRequired } from '../arguments/validate.js'
+import type { WhenWritten } from '../runtime/release-waits.js'
 import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'Permit of'
@@ -37,6 +38,8 @@ export class Permit {
   /** Monotonic ms. Trust ends by then, whatever the lease. */
   private semaphoreEndsAt = Infinity
   private publication: HoldPublication | null = null
+  /** An update has no answer: not yet, or for good. */
+  private isUpdating = false
   private updates: Promise<unknown> = Promise.resolve()
   private readonly loss = new Loss()
 
@@ -131,9 +134,15 @@ export class Permit {
     }
   }
 
+  /** @internal */
+  get whenWritten(): WhenWritten | null {
+    const { session, key } = this
+    return this.trustedForMs > 0 && !this.isUpdating ? (tell) => session.runner.whenWritten(key, tell) : null
+  }
+
   /** @internal The outcome of the release; null: not known within `releaseWaitMs`; it continues in the background. */
   releaseInTime(): Promise<'released' | 'lost' | 'already-released' | null> {
-    return this.session.releaseWaits.outcomeOf(this.release())
+    return this.session.releaseWaits.leave(this)
   }
 
   /** @internal */
@@ -184,7 +193,9 @@ export class Permit {
       // before a late copy of the update would be trusted for longer than that leaves.
       this.trust(sentAt, Math.min(ms, trustedForMs), false)
     }
+    this.isUpdating = true
     const isHeld = await this.home.updateLeaseTime(this.id, ms)
+    this.isUpdating = false
     if (!isHeld) {
       this.lose('gone')
     }

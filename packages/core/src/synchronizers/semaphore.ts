@@ -74,7 +74,7 @@ export class Semaphore {
     const { permits = 1 } = optionsOf(options)
     const acquire = (): Promise<void> => this.acquire(options)
     const giveBack = (): Promise<void> => this.release(permits)
-    return withPermits(this.session, { lockName: this.name, acquire, giveBack }, callback)
+    return withPermits(this.session, { lockName: this.name, key: this.key, acquire, giveBack }, callback)
   }
 
   /**

@@ -31,6 +31,8 @@ class ScopedPermits implements BorrowedPermit {
 /** The permits of one call. */
 interface Permits {
   readonly lockName: string
+  /** Of the semaphore, in Redis. */
+  readonly key: string
   readonly acquire: () => Promise<void>
   readonly giveBack: () => Promise<unknown>
 }
@@ -42,7 +44,7 @@ interface Permits {
  */
 export async function withPermits<T>(
   session: Session,
-  { lockName, acquire, giveBack }: Permits,
+  { lockName, key, acquire, giveBack }: Permits,
   callback: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {
   const { borrowedPermits } = session
@@ -55,7 +57,10 @@ export async function withPermits<T>(
   try {
     return refuseLazy('callback', await callback(scoped.signal))
   } finally {
-    await session.releaseWaits.outcomeOf(scoped.returned()).catch(() => undefined)
+    const whenWritten = scoped.signal.aborted
+      ? null
+      : (tell: (isWritten: boolean) => void) => session.runner.whenWritten(key, tell)
+    await session.releaseWaits.leave({ whenWritten, release: () => scoped.returned() }).catch(() => undefined)
     borrowedPermits.remove(scoped)
   }
 }

@@ -1,7 +1,19 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { Locked } from '../../src/decorators/index.js'
-import { LockLostError, RedisUnavailableError, type LockClient, type LockEvents } from '../../src/index.js'
+import {
+  InvalidArgumentError,
+  LockLostError,
+  RedisUnavailableError,
+  type Hold,
+  type LockClient,
+  type LockClientOptions,
+  type LockEvents,
+} from '../../src/index.js'
 import { exclusive } from '../../src/schedule/index.js'
+import { getShare } from '../../src/share/index.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
@@ -190,6 +202,162 @@ describe('Redis goes down during the work', () => {
       await soon(unlocking)
     })
     await eventually(free)
+  })
+})
+
+/** No wait of this client ends by itself: what settles was answered, or written. */
+const WITHOUT_TIMERS = {
+  clock: { ...systemRuntime, setTimer: () => ({ cancel: () => undefined }) },
+  releaseWaitMs: 0,
+  lockWatchdogTimeout: 120_000,
+}
+
+/** Redis stands still from here on: it reads nothing and answers nothing. */
+const stopping: Work = async () => {
+  await rig.server.pause()
+  return 'done'
+}
+
+const turnsOfTheLoop = async (count = 10): Promise<void> => {
+  for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+let runs = 0
+
+describe('with releaseWaitMs: 0, once the release is written, without an answer,', () => {
+  const kinds: Record<string, [Call, (locks: LockClient) => () => Promise<boolean>]> = {
+    'a run of a schedule': [
+      async (locks, work) => {
+        const outcome = await exclusive(NAME, { locks }, work)()
+        return outcome.kind === 'ran' ? outcome.result : outcome.reason
+      },
+      () => async () => (await rig.admin.exists(NAME)) === 0,
+    ],
+    'a shared run': [
+      async (locks, work) => getShare(locks, 'tokens', {}).run(`${(runs += 1)}`, work),
+      () => async () => (await rig.admin.keys('share:*')).length === 0,
+    ],
+    ...Object.fromEntries(Object.entries(CALLS).map(([name, call]) => [name, [call, () => free] as const])),
+    ...PERMIT_CALLS,
+  }
+
+  it.each(Object.keys(kinds))('%s settles, and what it had comes back', async (name) => {
+    const [call, isBack] = kinds[name]!
+    const locks = await rig.client(WITHOUT_TIMERS)
+    // The first release on a connection may find that Redis does not know the script.
+    expect(await soon(call(locks, () => Promise.resolve('known')))).toBe('known')
+    expect(await soon(call(locks, stopping))).toBe('done')
+    rig.server.resume()
+    await eventually(isBack(locks))
+    await rig.admin.flushall()
+  })
+
+  it('release({ wait: false }) says that it was sent, whatever releaseWaitMs is', async () => {
+    const locks = await rig.client({ ...WITHOUT_TIMERS, releaseWaitMs: 60_000 })
+    await (await locks.getLock(NAME).acquire()).release()
+    const hold = await locks.getLock(NAME).acquire()
+    const both = await locks.getMultiLock(locks.getLock('a'), locks.getLock('b')).acquire()
+    await rig.server.pause()
+    expect(await soon(hold.release({ wait: false }))).toBe('sent')
+    expect(await soon(both.release({ wait: false }))).toBe('sent')
+    expect(await hold.release({ wait: false })).toBe('already-released')
+    rig.server.resume()
+    await eventually(free)
+    await eventually(async () => (await rig.admin.exists('a', 'b')) === 0)
+  })
+
+  it('a lock that somebody deleted is told by the event, not by the result', async () => {
+    const locks = await rig.client(WITHOUT_TIMERS)
+    await locks.getLock(NAME).withLock(() => undefined)
+    const lost = next(locks, 'lost')
+    await soon(locks.getLock(NAME).withLock(() => rig.admin.del(NAME)))
+    expect((await lost).error).toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
+  })
+
+  it('close() waits for the answer (I5)', async () => {
+    const locks = await rig.client({ ...WITHOUT_TIMERS, clock: undefined })
+    await locks.getLock(NAME).withLock(() => undefined)
+    await soon(locks.getLock(NAME).withLock(stopping))
+    const order: string[] = []
+    const closing = locks.close().then(() => order.push('closed'))
+    await turnsOfTheLoop()
+    order.push('resumed')
+    rig.server.resume()
+    await soon(closing)
+    expect(order).toEqual(['resumed', 'closed'])
+    expect(await free()).toBe(true)
+  })
+
+  it.each(['redis', 'ioredis'])('a process of %s may end right behind it', async (url) => {
+    const worker = fileURLToPath(new URL('./workers/leaves-and-exits.mjs', import.meta.url))
+    for (let i = 0; i < 3; i += 1) {
+      await promisify(execFile)(process.execPath, [worker, rig.server.url, url])
+      await eventually(free)
+    }
+  })
+})
+
+describe('with releaseWaitMs: 0, the answer is waited for', () => {
+  const without = async (
+    prepare: (locks: LockClient) => Promise<{ release(): Promise<unknown> }>,
+    options: LockClientOptions = {},
+  ) => {
+    const locks = await rig.client({ ...WITHOUT_TIMERS, ...options })
+    const hold = await prepare(locks)
+    await rig.server.pause()
+    const order: string[] = []
+    const released = hold.release().then((outcome) => order.push(outcome as string))
+    await turnsOfTheLoop()
+    order.push('resumed')
+    rig.server.resume()
+    await soon(released)
+    return order
+  }
+  const sending = (hold: Hold) => ({ release: () => hold.release({ wait: false }) })
+
+  it('by the first release on a connection: Redis may not know the script', async () => {
+    const order = await without(async (locks) => sending(await locks.getLock(NAME).acquire()))
+    expect(order).toEqual(['resumed', 'released'])
+  })
+
+  it('by a level that is not the last (I2)', async () => {
+    let outer: Hold | undefined
+    const order = await without(async (locks) => {
+      const lock = locks.thread().getLock(NAME)
+      await (await lock.acquire()).release()
+      outer = await lock.acquire()
+      return sending(await lock.acquire())
+    })
+    expect(order).toEqual(['resumed', 'still-held'])
+    await outer!.release()
+  })
+
+  it('while another command of the hold has no answer (I2)', async () => {
+    const order = await without(async (locks) => {
+      await (await locks.getLock(NAME).acquire()).release()
+      const hold = await locks.getLock(NAME).acquire()
+      return {
+        release: () => {
+          void hold.extend(130_000).catch(() => undefined)
+          return hold.release({ wait: false })
+        },
+      }
+    })
+    expect(order).toEqual(['resumed', 'released'])
+  })
+
+  it('with enableAutoPipelining of ioredis, which sends later', async () => {
+    const locks = await rig.client(WITHOUT_TIMERS, rig.connection({ enableAutoPipelining: true }))
+    await (await locks.getLock(NAME).acquire()).release()
+    const hold = await locks.getLock(NAME).acquire()
+    expect(await hold.release({ wait: false })).toBe('released')
+  })
+
+  it('an option of another shape is refused', async () => {
+    const hold = await (await rig.client()).getLock(NAME).acquire()
+    expect(() => hold.release({ wait: 'no' as never })).toThrow(InvalidArgumentError)
+    expect(() => hold.release({ waits: false } as never)).toThrow(InvalidArgumentError)
+    await hold.release()
   })
 })
 

@@ -22,6 +22,7 @@ export interface IoredisClient extends IoredisScripting {
   readonly stream?:
     | {
         on(event: 'error' | 'finish', listener: () => void): unknown
+        readonly writableLength?: number
         cork?(): void
         uncork?(): void
         ref?(): void

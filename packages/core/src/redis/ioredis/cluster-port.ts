@@ -9,6 +9,8 @@ import { ConnectionTrouble } from '../connection-trouble.js'
 import { HALF_OPEN_IOREDIS, HalfOpenWarning } from '../half-open-warning.js'
 import { suspectOf } from './own-ioredis.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
+import { whenWritten } from './written.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { ignore, isReplyError, plainSender } from './sender.js'
 import { IoredisAcknowledged } from './acknowledged.js'
 import { SelectedDatabase } from './selected-database.js'
@@ -30,6 +32,7 @@ export class IoredisClusterPort implements RedisPort {
   private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
   private readonly troubles: ConnectionTrouble
   private readonly database: SelectedDatabase
+  private readonly runtime: Runtime
   private readonly nodes = new Map<IoredisNode, () => void>()
   private readonly warning = new HalfOpenWarning(HALF_OPEN_IOREDIS)
 
@@ -38,6 +41,7 @@ export class IoredisClusterPort implements RedisPort {
     options: PortOptions,
   ) {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
+    this.runtime = options.background
     this.sending = scriptSending(cluster, plainSender(cluster))
     this.view = new IoredisClusterView(cluster)
     this.observer = new ClusterObserver({
@@ -128,6 +132,11 @@ export class IoredisClusterPort implements RedisPort {
       this.messages.doubt(nodeKey(node))
     }
     this.acknowledged.forEach((each, address) => this.observer.suspect(address, each))
+  }
+
+  whenWritten(key: string, tell: (isWritten: boolean) => void): void {
+    const node = primaryAt(this.cluster, this.view.ownerOf(this.slotOf(key)))
+    whenWritten(this.sending.isLate ? undefined : node, this.runtime, tell)
   }
 
   /** The answer of one of the primaries. */

@@ -2,6 +2,8 @@ import { endConnection, unreferenced, wasEndedBySwitch, type IoredisClient } fro
 import { probeOf, suspectOf } from './own-ioredis.js'
 import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
+import { whenWritten } from './written.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessageLink } from './message-link.js'
@@ -46,6 +48,7 @@ export class IoredisPort implements RedisPort {
   private readonly silent: SilentConnections
   private readonly suspect: SuspectConnection
   private readonly database: SelectedDatabase
+  private readonly runtime: Runtime
 
   constructor(
     private readonly client: IoredisClient,
@@ -54,6 +57,7 @@ export class IoredisPort implements RedisPort {
     { background: runtime, commandTimeout: timeoutMs }: PortTiming,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
+    this.runtime = runtime
     this.sender = plainSender(client)
     this.database = new SelectedDatabase(databaseOf(client), runtime, this.onChange)
     this.sending = scriptSending(client, this.sender, this.database)
@@ -163,6 +167,10 @@ export class IoredisPort implements RedisPort {
     } finally {
       stream?.uncork?.()
     }
+  }
+
+  whenWritten(_key: string, tell: (isWritten: boolean) => void): void {
+    whenWritten(this.sending.isLate ? undefined : this.client, this.runtime, tell)
   }
 
   info(section: string): Answer<unknown> | undefined {

@@ -38,6 +38,8 @@ interface TimeLimits {
 
 /** Sends commands whose answer takes one consumer, attached at once and called in the same turn as the reply. */
 export interface ScriptSending extends Pick<ScriptTransport, 'evalsha' | 'eval'> {
+  /** Scripts are sent behind what ioredis gathers, later than they are given here. */
+  readonly isLate: boolean
   /** Here, so that its answer comes before those of scripts that are sent after it. */
   info(section: string, node?: InformedClient): Answer<unknown> | undefined
 }
@@ -69,6 +71,7 @@ export function scriptSending(
           : send()
       }
     return {
+      isLate: pipelines !== null,
       evalsha: script('evalsha'),
       eval: script('eval'),
       info: (section, node) => (node ?? sender).info(section) as Promise<unknown>,
@@ -89,6 +92,7 @@ export function scriptSending(
       return command
     }
   return {
+    isLate: pipelines !== null,
     evalsha: script('evalsha'),
     eval: script('eval'),
     info(section, node) {

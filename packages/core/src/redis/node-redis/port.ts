@@ -15,6 +15,7 @@ import { HALF_OPEN_NODE_REDIS, HalfOpenWarning } from '../half-open-warning.js'
 import { onlyNode } from '../message-links.js'
 import { Messages } from '../messages.js'
 import type { PortTiming } from '../port-options.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
 
 const CHANGES = ['connect', 'reconnecting']
@@ -57,6 +58,7 @@ export class NodeRedisPort implements RedisPort {
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
   private readonly acknowledged: NodeRedisAcknowledged
+  private readonly runtime: Runtime
   private readonly troubles: ConnectionTrouble
   private readonly silent: SilentConnections
   private readonly suspect: SuspectConnection
@@ -75,6 +77,7 @@ export class NodeRedisPort implements RedisPort {
     { background: runtime, commandTimeout: timeoutMs }: PortTiming,
     keyPrefix = (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix,
   ) {
+    this.runtime = runtime
     this.keyPrefix = keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
     this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
@@ -166,6 +169,11 @@ export class NodeRedisPort implements RedisPort {
     isWanted: () => boolean,
   ): Promise<unknown> {
     return this.send(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
+  }
+
+  /** node-redis writes in a turn of the event loop that it asked for when it was given the command. */
+  whenWritten(_key: string, tell: (isWritten: boolean) => void): void {
+    this.runtime.afterTurn(() => tell(this.client.isReady))
   }
 
   info(section: string): Promise<unknown> | undefined {
