@@ -72,7 +72,8 @@ export interface LockClientOptions {
   /**
    * How long `withLock`, and every other call that releases after its work, waits for the reply to the release.
    * Default 1,000. After it the call returns, and the release continues in the background. Longer: even in an outage,
-   * when the call returns the lock is known to be free or `release-failed` was emitted.
+   * when the call returns the lock is known to be free or `release-failed` was emitted. 0: it returns once the release has
+   * been written to the connection, where that proves as much; otherwise it waits for a millisecond.
    */
   releaseWaitMs?: number | undefined
   /**

@@ -96,8 +96,8 @@ export class Waiter {
   }
 
   /**
-   * The reason why the head of `queue` let others come first may be over: a head that has not tried yet is asked again,
-   * and tries unless it still does. No effect without a line, or after its first try.
+   * Asks a head that has not tried yet again whether it lets others come first, and lets it try otherwise: the reason may
+   * be over. No effect without a line, or after its first try.
    */
   reconsider(queue: string): void {
     this.lines.get(queue)?.reconsider()

@@ -127,6 +127,12 @@ export function sentBy<T>(
   }
   return new Promise((resolve, reject) => {
     release.then(resolve, reject)
-    whenWritten((isWritten) => (isWritten ? resolve(null) : otherwise(release).then(resolve, reject)))
+    whenWritten((isWritten) => {
+      if (isWritten) {
+        resolve(null)
+      } else {
+        otherwise(release).then(resolve, reject)
+      }
+    })
   })
 }

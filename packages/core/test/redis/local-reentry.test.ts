@@ -25,7 +25,7 @@ async function reentering(connection = rig.connection(), clock: Clock | undefine
 }
 
 const turnsOfMicrotasks = async (count: number): Promise<void> => {
-  for (let i = 0; i < count; i += 1) await undefined
+  for (let i = 0; i < count; i += 1) await Promise.resolve()
 }
 
 describe('with localReentry', () => {
@@ -81,7 +81,7 @@ describe('with localReentry', () => {
     // Until one of them is held up.
     while (reasons.length === 0 && performance.now() < endsAt) {
       const inner = lock.acquire({ signal: leaving.signal }).then(
-        async (hold) => void (await hold.release()),
+        (hold) => hold.release(),
         (reason: unknown) => void reasons.push(reason),
       )
       const isHeldUp = await Promise.race([inner.then(() => false), turnsOfMicrotasks(20).then(() => true)])

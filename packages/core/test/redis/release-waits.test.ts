@@ -15,6 +15,8 @@ import {
 import { exclusive } from '../../src/schedule/index.js'
 import { getShare } from '../../src/share/index.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
+import { releaseScript } from '../../src/scripts/lock.js'
+import { scriptsRunBy } from './support/carrier.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -264,6 +266,19 @@ describe('with releaseWaitMs: 0, once the release is written, without an answer,
     rig.server.resume()
     await eventually(free)
     await eventually(async () => (await rig.admin.exists('a', 'b')) === 0)
+  })
+
+  it('none of many settles before it has left the process', async () => {
+    const connection = rig.connection()
+    const sent = scriptsRunBy(connection)
+    const locks = await rig.client({ ...WITHOUT_TIMERS, commandBatchSize: 1 }, connection)
+    const names = Array.from({ length: 12 }, (_, i) => `order:${i}`)
+    await (await locks.getLock(NAME).acquire()).release()
+    const holds = await Promise.all(names.map((name) => locks.getLock(name).acquire()))
+    const before = sent().length
+    await Promise.race(holds.map((hold) => hold.release({ wait: false })))
+    expect(sent().slice(before)).toEqual(names.map(() => releaseScript.sha1))
+    await eventually(async () => (await rig.admin.exists(...names)) === 0)
   })
 
   it('a lock that somebody deleted is told by the event, not by the result', async () => {
