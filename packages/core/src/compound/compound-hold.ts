@@ -239,7 +239,7 @@ export class CompoundHold implements LockHold {
     return this.conclude(values, failures)
   }
 
-  /** @internal Of every member. */
+  /** @internal Tells once every member's release was written. */
   get whenWritten(): WhenWritten | null {
     if (this.isReleased || this.isLost) {
       return null

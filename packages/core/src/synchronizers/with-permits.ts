@@ -31,7 +31,7 @@ class ScopedPermits implements BorrowedPermit {
 /** The permits of one call. */
 interface Permits {
   readonly lockName: string
-  /** Of the semaphore, in Redis. */
+  /** The key of the semaphore in Redis. */
   readonly key: string
   readonly acquire: () => Promise<void>
   readonly giveBack: () => Promise<unknown>
