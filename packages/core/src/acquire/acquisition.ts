@@ -305,7 +305,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
 
   passesForMs(now: number): number {
     const { localPass, protocol } = this
-    // Of a lock that is granted along Redis's queue, each caller has a place there, and has to ask for it.
+    // Along the queue in Redis each caller has a place, and has to ask for it.
     if (typeof protocol.passing?.localQueue !== 'string' || this.renewedMs !== this.usualMs) {
       return 0
     }
