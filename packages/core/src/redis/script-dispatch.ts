@@ -8,14 +8,9 @@ import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { InFlightCounter } from './in-flight-counter.js'
-import { ScriptProofs } from './script-proofs.js'
+import { ScriptProofs, type Outcomes } from './script-proofs.js'
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
-
-export interface Outcomes {
-  readonly answered: (reply: unknown) => void
-  readonly failed: (error: unknown) => void
-}
 
 export interface DispatchParts {
   readonly runtime: Runtime

@@ -1,5 +1,10 @@
 import { QUEUED } from './failures.js'
-import type { Outcomes } from './script-dispatch.js'
+
+/** How a script that was sent ends. */
+export interface Outcomes {
+  readonly answered: (reply: unknown) => void
+  readonly failed: (error: unknown) => void
+}
 
 /**
  * Which scripts Redis has run by their digests on this connection: one that it does not know takes a round trip more. What
