@@ -1009,6 +1009,8 @@ return untilMs - now
 end
 end
 redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
+local longestMs = -tonumber(redis.call('zrange', line, 0, 0, 'withscores')[2]) - now
+redis.call('pexpire', line, math.max(1, math.min(longestMs, LONGEST_LIFE_MS)))
 return nil
 end
 `,

@@ -65,5 +65,9 @@ local function grantToFirst(line, lock, command, channel, exempt, inboxPrefix)
     end
   end
   redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
+  -- The lowest score is the longest life. If all who stand here are dead, and nobody comes, nothing else would end the line;
+  -- whoever comes or takes the lock makes it last longer again.
+  local longestMs = -tonumber(redis.call('zrange', line, 0, 0, 'withscores')[2]) - now
+  redis.call('pexpire', line, math.max(1, math.min(longestMs, LONGEST_LIFE_MS)))
   return nil
 end
