@@ -108,7 +108,8 @@ const isAsked = ({ acquisitions, ofEach }: Options): boolean => acquisitions > 0
 const isEnough = (totals: Totals, { acquisitions, ofEach, faults }: Options): boolean =>
   totals.acquisitions >= acquisitions && faults.every((name) => (totals.faults.get(name) ?? 0) >= ofEach)
 
-const scopeOf = ({ kinds, faults }: Scope): string =>
+const scopeOf = ({ kinds, faults, someReleaseEarly }: Scope): string =>
+  (someReleaseEarly === true ? ' --some-release-early' : '') +
   (kinds.length < KINDS.length ? ` --kinds ${kinds.join()}` : '') +
   (faults.length < FAULT_NAMES.length ? ` --faults ${faults.join() || 'none'}` : '')
 
@@ -202,6 +203,7 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     .addOption(optionOf('hours', count(0, 'the same in hours', { least: 0, most: 24 })))
     .addOption(optionOf('kinds', someOf(KINDS, 'kinds of locks')))
     .addOption(optionOf('faults', someOf(FAULT_NAMES, 'faults', { mayBeNone: true })))
+    .addOption(optionOf('someReleaseEarly', flag('every second process has releaseWaitMs: 0')))
     .addOption(optionOf('replay', text('of the world of --seed only what a failure printed', 'all of it')))
     .addOption(
       optionOf(

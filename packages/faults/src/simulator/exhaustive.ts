@@ -162,7 +162,7 @@ const planOf = (lock: string, clients: number): Plan => ({
       longestWorkMs: 0,
       maxRetriesPerRequest: 20,
     },
-    ...{ pushedGrants: true, localPassing: true, localReentry: false },
+    ...{ pushedGrants: true, localPassing: true, localReentry: false, someReleaseEarly: false },
   },
   locks: [lock],
   faults: [],

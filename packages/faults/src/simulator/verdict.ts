@@ -4,6 +4,7 @@ import {
   formatViolation,
   type Remains,
   type Violation,
+  TOLD_LATE,
 } from '@holdfast/faults/harness'
 import { kindOf, tokensOf } from '../workload/lock-kinds.js'
 import type { FaultName, Plan } from './work/plan.js'
@@ -145,7 +146,7 @@ export const verdictOn = ({
     lastingTokens: (lock) => tokensOf(lock) === 'time',
   })
   const findings = [
-    ...violations.map(findingOf),
+    ...violations.filter((each) => !isLateWord(each, plan)).map(findingOf),
     ...checkDuties(ofLocks, plan.settings),
     ...checkAtRest(events, orphans),
     ...checkFreeLocks(ofLocks, free, { limitMs: handOffMs, healsIn }),
@@ -162,6 +163,10 @@ export const verdictOn = ({
   ]
   return { findings, figures }
 }
+
+/** Whoever does not wait for the answer to a release hears later that the lock was gone. */
+const isLateWord = ({ message }: Violation, { settings }: Plan): boolean =>
+  settings.someReleaseEarly && message.endsWith(TOLD_LATE)
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 const textOf = (error: unknown): string =>

@@ -7,6 +7,9 @@ interface Surroundings {
   readonly grantLagMs: number
 }
 
+/** The end of a message: nobody is to hear of a loss after the release, unless a release is not waited for. */
+export const TOLD_LATE = 'was told of the loss of what it had given back'
+
 /** I1 and I3: what is trusted is there. Redis takes nothing away that it has not lost, and nobody loses what was given back. */
 export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
   const { faults, grantLagMs } = surroundings
@@ -28,7 +31,7 @@ export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findi
       check: 'loss',
       invariant: 'I1',
       lock: lock.name,
-      message: `${hold.owner} was told of the loss of what it had given back`,
+      message: `${hold.owner} ${TOLD_LATE}`,
       events: [hold.acquired, event],
     })
   }

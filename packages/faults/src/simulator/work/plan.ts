@@ -77,6 +77,8 @@ export interface Settings {
   readonly pushedGrants: boolean
   readonly localPassing: boolean
   readonly localReentry: boolean
+  /** Every second process does not wait for the answers to its releases: `releaseWaitMs: 0`. */
+  readonly someReleaseEarly: boolean
   readonly slowestMs: number
   /** Of ioredis: with 0 what is in flight fails at once when its connection breaks; null: it is never given up. */
   readonly maxRetriesPerRequest: number | null

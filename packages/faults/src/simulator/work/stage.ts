@@ -62,6 +62,9 @@ export interface Participant {
   readonly callers: readonly Caller[]
 }
 
+/** A command is on the wire as soon as it is given to the simulated client. */
+const SOCKET = { writableLength: 0, on: () => undefined }
+
 /** A world with its servers and processes, for those who act in it. */
 export class Stage {
   readonly world = new World()
@@ -247,12 +250,21 @@ export class Stage {
     // As every service has one, for what its connection reports.
     redis.on('error', () => undefined)
     const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
+    const releaseWaitMs = settings.someReleaseEarly && /[02468]$/.test(name.replaceAll("'", '')) ? 0 : 1_000
+    if (releaseWaitMs === 0) Object.assign(redis, { stream: SOCKET })
     const locks = new LockClient(redis, {
       ...{ clientName: name, bareCalls: 'allow', runtime: process.runtime },
       ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs },
       // A script that the server does not know takes two round trips.
       commandTimeout: Math.max(LEAST_COMMAND_TIMEOUT_MS, 8 * settings.slowestMs),
-      ...{ unavailableTimeoutMs: UNAVAILABLE_MS, interop, pushedGrants, localPassing, localReentry },
+      ...{
+        releaseWaitMs,
+        unavailableTimeoutMs: UNAVAILABLE_MS,
+        interop,
+        pushedGrants,
+        localPassing,
+        localReentry,
+      },
     })
     for (const event of ['lost', 'release-failed', 'renewal-failed', 'unreachable'] as const) {
       locks.on(event, () => undefined)
