@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { pages, read } from '../redis/support/markdown.js'
 
 const script = (path: string): string => new URL(`../../../../scripts/${path}`, import.meta.url).href
+const interopScript = (path: string): string => new URL(`../../../interop/run/${path}`, import.meta.url).href
 const { withTables, PAGES } = (await import(script('support/tables.mjs'))) as {
   withTables: (page: string, text: string, record: object) => string
   PAGES: readonly string[]
@@ -21,10 +22,10 @@ const { parseArguments: runtimes } = (await import(script('runtimes/arguments.mj
 const { parseArguments: clients } = (await import(script('clients/arguments.mjs'))) as {
   parseArguments: (args: string[]) => Record<string, unknown> & { clients: { name: string }[] }
 }
-const { parseArguments: interop } = (await import(script('interop/arguments.mjs'))) as {
+const { parseArguments: interop } = (await import(interopScript('arguments.mjs'))) as {
   parseArguments: (args: string[]) => Record<string, unknown>
 }
-const { lacksOf, VERSIONS } = (await import(script('interop/versions.mjs'))) as {
+const { lacksOf, VERSIONS } = (await import(interopScript('versions.mjs'))) as {
   lacksOf: (version: string) => Record<string, unknown> & { said: (isMapped: boolean) => string }
   VERSIONS: readonly string[]
 }
