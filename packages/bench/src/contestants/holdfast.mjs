@@ -58,6 +58,12 @@ export const holdfastWithLock = {
   name: 'Holdfast withLock',
   load: onGivenClient(plain, byCallback),
 }
+/** Settles once the release is written: see docs/decisions/0081-once-the-release-is-written.md. */
+export const holdfastEarly = {
+  ...common,
+  name: 'Holdfast withLock, releaseWaitMs 0',
+  load: onGivenClient(plain, byCallback, { releaseWaitMs: 0 }),
+}
 export const holdfastFair = {
   ...common,
   name: 'Holdfast fair lock',

@@ -1,6 +1,7 @@
 import {
   FEATURES,
   holdfastDefault,
+  holdfastEarly,
   holdfastFair,
   holdfastLock,
   holdfastUnbatched,
@@ -37,7 +38,7 @@ import { redlockUniversal, redlockUniversalDefault } from './redlock-universal.m
  */
 
 const PEERS = [redlock, redlock4, redisSemaphore, redlockUniversal, nodeRedisson]
-const EQUAL = [raw, holdfastLock, holdfastUnbatched, holdfastWithLock, ...PEERS]
+const EQUAL = [raw, holdfastLock, holdfastUnbatched, holdfastWithLock, holdfastEarly, ...PEERS]
 const DEFAULT = [
   holdfastDefault,
   redlockDefault,

@@ -19,7 +19,7 @@ const BEST_MS = {
 
 const LIFE = { atMostMs: 300_000, what: 'contended' }
 
-/** Everybody wants one lock: 32 flows of one process, 8 flows of each of 4 and of 8 processes; held for no time, or for 1 ms. */
+/** Everybody wants one lock: 2 and 32 flows of one process, 8 flows of each of 4 and of 8 processes; held for no time, or for 1 ms. */
 export const contended = {
   id: 'contended',
   title: 'Contended: one lock for all',
@@ -27,6 +27,7 @@ export const contended = {
     rounds: 2,
     ms: 400,
     cases: [
+      { processes: 1, flows: 2, holdMs: 0 },
       { processes: 1, flows: 32, holdMs: 0 },
       { processes: 1, flows: 32, holdMs: 1 },
       { processes: 8, flows: 8, holdMs: 0 },
