@@ -8,7 +8,11 @@ import type { ScriptCall } from './script-call.js'
 import type { ScriptCommand } from './script-command.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { InFlightCounter } from './in-flight-counter.js'
-import { ScriptProofs, type Outcomes } from './script-proofs.js'
+
+interface Outcomes {
+  readonly answered: (reply: unknown) => void
+  readonly failed: (error: unknown) => void
+}
 
 type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
 
@@ -21,6 +25,8 @@ export interface DispatchParts {
   readonly batchSize: number
   /** Null: keys are not kept apart in slots. */
   readonly movingSlots: MovingSlots | null
+  /** See `RedisPort`. */
+  readonly connectionEpoch: () => number
 }
 
 /**
@@ -40,17 +46,22 @@ export class ScriptDispatch {
   private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
   private isQueueing = false
-  private readonly proofs = new ScriptProofs()
+  private readonly connectionEpoch: () => number
+  /** The connection on which Redis has answered a script, by its place: there it is run as soon as it arrives. */
+  private readonly provenOn = new Map<string, number>()
+  /** Runs in flight of other scripts: one that Redis does not know takes a round trip more, behind what was sent since. */
+  private readonly unproven = new Set<object>()
 
   constructor(
     private readonly transport: ScriptTransport,
-    { runtime, beforeResume, demoted, batchSize, movingSlots }: DispatchParts,
+    { runtime, beforeResume, demoted, batchSize, movingSlots, connectionEpoch }: DispatchParts,
   ) {
     this.runtime = runtime
     this.beforeResume = beforeResume
     this.demoted = demoted
     this.batchSize = batchSize
     this.movingSlots = movingSlots
+    this.connectionEpoch = connectionEpoch
     this.underWay = new InFlightCounter(runtime)
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
@@ -72,13 +83,9 @@ export class ScriptDispatch {
     }
   }
 
-  /** Whether proofs that scripts are known are of this connection; those of an earlier one are forgotten. */
-  provesFor(epoch: number): boolean {
-    return this.proofs.areOf(epoch)
-  }
-
+  /** Whether Redis has answered this script on this connection. */
   knows(script: Script, key: string): boolean {
-    return this.proofs.has(this.placeOf(script, key))
+    return this.provenOn.get(this.placeOf(script, key)) === this.connectionEpoch()
   }
 
   /** Each node of a cluster has scripts of its own. */
@@ -89,7 +96,7 @@ export class ScriptDispatch {
 
   /** Redis knows every script in flight: each has been answered before, on this connection. */
   get sendsOnlyProven(): boolean {
-    return this.proofs.areComplete && !this.isQueueing
+    return this.unproven.size === 0 && !this.isQueueing
   }
 
   /** Keeps everything `send` sends in one script, up to the maximum batch size. */
@@ -199,10 +206,9 @@ export class ScriptDispatch {
 
   private run({ script, keys, args }: ScriptRun, isWanted: () => boolean, outcomes: Outcomes): void {
     const { transport } = this
-    const known = this.placeOf(script, keys[0] ?? '')
-    const { answered, failed } = this.proofs.has(known)
+    const { answered, failed } = this.knows(script, keys[0] ?? '')
       ? outcomes
-      : this.proofs.ofFirst(known, outcomes, (reply) => !transport.isErrorReply(reply))
+      : this.proving(script, keys, outcomes)
     if (this.isQueueing) {
       // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
       transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
@@ -218,6 +224,25 @@ export class ScriptDispatch {
         failed(error)
       }
     })
+  }
+
+  private proving(script: Script, [key = '']: readonly string[], { answered, failed }: Outcomes): Outcomes {
+    const run = {}
+    const epoch = this.connectionEpoch()
+    this.unproven.add(run)
+    return {
+      answered: (reply) => {
+        this.unproven.delete(run)
+        if (!this.transport.isErrorReply(reply) && reply !== QUEUED) {
+          this.provenOn.set(this.placeOf(script, key), epoch)
+        }
+        answered(reply)
+      },
+      failed: (error) => {
+        this.unproven.delete(run)
+        failed(error)
+      },
+    }
   }
 
   private answeredAlone(command: ScriptCommand, answer: unknown): void {

@@ -48,7 +48,10 @@ export class ScriptRunner {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
     const { replicas, batchSize, beforeResume, demoted } = limits
     this.movingSlots = port.slotOf ? new MovingSlots(runtime) : null
-    const parts = { runtime, beforeResume, demoted, batchSize, movingSlots: this.movingSlots }
+    const parts = {
+      ...{ runtime, beforeResume, demoted, batchSize, movingSlots: this.movingSlots },
+      connectionEpoch: () => port.connectionEpoch,
+    }
     this.dispatch = new ScriptDispatch(port, parts)
     const transport = replicas && new AcknowledgedTransport(runtime, port, replicas)
     this.acknowledged = transport ? new ScriptDispatch(transport, parts) : null
@@ -115,8 +118,7 @@ export class ScriptRunner {
   whenWritten(key: string, tell: (isWritten: boolean) => void): void {
     const { port, dispatch } = this
     const epoch = port.connectionEpoch
-    const isOfThisConnection = dispatch.provesFor(epoch)
-    if (!isOfThisConnection || !port.whenWritten || this.acknowledged || !this.isReady) {
+    if (!port.whenWritten || this.acknowledged || !this.isReady) {
       tell(false)
       return
     }
@@ -134,7 +136,7 @@ export class ScriptRunner {
 
   /** Whether Redis has answered this script on this connection: it is run as soon as it arrives. */
   knows(script: Script, key: string): boolean {
-    return this.dispatch.provesFor(this.port.connectionEpoch) && this.dispatch.knows(script, key)
+    return this.dispatch.knows(script, key)
   }
 
   /** Resolves when no command is in flight. */

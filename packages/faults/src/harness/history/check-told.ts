@@ -18,15 +18,22 @@ const excuseOf = (
   return loss !== undefined && loss.over.atMs >= fromMs - grantLagMs ? loss.fault : undefined
 }
 
+/**
+ * A run whose last command has no answer gives its result to its own callers, after a wait of a second. If that command
+ * never ran, others run again: whatever fault took the answer explains two results.
+ */
+const LONGEST_UNANSWERED_MS = 1_500
+
 /** I13: all who share a run have one result. Errors are none. */
 export const checkResults = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
   const [first, ...others] = lock.results.filter(({ value }) => value !== undefined)
   const other = others.find(({ value }) => value !== first?.value)
   if (first === undefined || other === undefined) return
   const message = `its callers have several results, ${first.value} and ${other.value}`
+  const span = surroundings.faults.begunBy(lock.name, other.atMs)
   findings.add(
     { check: 'one-result', invariant: 'I13', lock: lock.name, message, events: [first, other] },
-    excuseOf(lock.name, surroundings, { fromMs: first.atMs, toMs: other.atMs }),
+    span !== undefined && span.over.atMs >= first.atMs - LONGEST_UNANSWERED_MS ? span.fault : undefined,
   )
 }
 
