@@ -94,7 +94,8 @@ const faultsOfSearch = async (page, url) => {
   await page.keyboard.press('/')
   await page.locator('#localsearch-input').fill(SEARCHED)
   const found = page.locator('.VPLocalSearchBox .result')
-  await found.first().waitFor()
+  // The index of all pages is loaded with the first letter, beside whatever else CI does.
+  await found.first().waitFor({ timeout: 90_000 })
   const titles = await found.allTextContents()
   const faults = titles.some((title) => title.toLowerCase().includes(SEARCHED))
     ? []
