@@ -1,11 +1,11 @@
-import { holdfastLock, holdfastWithLock } from './holdfast.mjs'
+import { holdfastEarly, holdfastLock, holdfastWithLock } from './holdfast.mjs'
 import { SETTINGS } from './index.mjs'
 import { raw } from './raw.mjs'
 import { redisSemaphore } from './redis-semaphore.mjs'
 import { redlock4 } from './redlock4.mjs'
 
 const PEERS = [redisSemaphore, redlock4]
-const OURS = [holdfastLock, holdfastWithLock]
+const OURS = [holdfastLock, holdfastWithLock, holdfastEarly]
 
 /** Those of a setting that have a place beside each other: peers in both, since some are faster with auto-pipelining. */
 const chosenOf = ({ id, contestants }, ours) =>
