@@ -36,6 +36,8 @@ export interface ScriptTransport {
   inOneWrite?(send: () => void): void
   /** The slot of a key, when Redis keeps slots apart: one command's keys must share a slot. */
   readonly slotOf?: ((key: string) => number) | undefined
+  /** The node of a cluster that has a key, undefined while none is known. Absent: without a cluster, or it is not told. */
+  readonly nodeOf?: ((key: string) => string | undefined) | undefined
 }
 
 /** A connection reserved for writes that replicas must acknowledge. */

@@ -85,13 +85,15 @@ export class ScriptDispatch {
 
   /** Whether Redis has answered this script on this connection. */
   knows(script: Script, key: string): boolean {
-    return this.provenOn.get(this.placeOf(script, key)) === this.connectionEpoch()
+    const place = this.placeOf(script, key)
+    return place !== undefined && this.provenOn.get(place) === this.connectionEpoch()
   }
 
   /** Each node of a cluster has scripts of its own. */
-  private placeOf({ sha1 }: Script, key: string): string {
-    const { slotOf } = this.transport
-    return slotOf ? `${sha1}${slotOf(key)}` : sha1
+  private placeOf({ sha1 }: Script, key: string): string | undefined {
+    const { slotOf, nodeOf } = this.transport
+    const node = nodeOf?.(key)
+    return !slotOf ? sha1 : node && `${sha1}${node}`
   }
 
   /** Redis knows every script in flight: each has been answered before, on this connection. */
@@ -206,9 +208,10 @@ export class ScriptDispatch {
 
   private run({ script, keys, args }: ScriptRun, isWanted: () => boolean, outcomes: Outcomes): void {
     const { transport } = this
-    const { answered, failed } = this.knows(script, keys[0] ?? '')
-      ? outcomes
-      : this.proving(script, keys, outcomes)
+    // Without the nodes of a cluster nothing is ever known, and nobody asks.
+    const isAsked = !transport.slotOf || transport.nodeOf
+    const { answered, failed } =
+      !isAsked || this.knows(script, keys[0] ?? '') ? outcomes : this.proving(script, keys, outcomes)
     if (this.isQueueing) {
       // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
       transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
@@ -228,13 +231,14 @@ export class ScriptDispatch {
 
   private proving(script: Script, [key = '']: readonly string[], { answered, failed }: Outcomes): Outcomes {
     const run = {}
+    const place = this.placeOf(script, key)
     const epoch = this.connectionEpoch()
     this.unproven.add(run)
     return {
       answered: (reply) => {
         this.unproven.delete(run)
-        if (!this.transport.isErrorReply(reply) && reply !== QUEUED) {
-          this.provenOn.set(this.placeOf(script, key), epoch)
+        if (place !== undefined && !this.transport.isErrorReply(reply) && reply !== QUEUED) {
+          this.provenOn.set(place, epoch)
         }
         answered(reply)
       },

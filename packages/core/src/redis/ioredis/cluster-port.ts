@@ -98,8 +98,10 @@ export class IoredisClusterPort implements RedisPort {
 
   readonly slotOf = (key: string): number => this.view.slotOf(key)
 
+  readonly nodeOf = (key: string): string | undefined => this.view.ownerOf(this.slotOf(key))
+
   acknowledgedAt(key: string, address?: string): AcknowledgedConnection | null {
-    const node = primaryAt(this.cluster, address ?? this.view.ownerOf(this.slotOf(key)))
+    const node = primaryAt(this.cluster, address ?? this.nodeOf(key))
     if (!node) {
       this.observer.lookAround()
     }
@@ -126,7 +128,7 @@ export class IoredisClusterPort implements RedisPort {
 
   unanswered(key: string | undefined): void {
     this.observer.lookAround()
-    const node = key === undefined ? undefined : primaryAt(this.cluster, this.view.ownerOf(this.slotOf(key)))
+    const node = key === undefined ? undefined : primaryAt(this.cluster, this.nodeOf(key))
     if (node) {
       this.observer.suspect(nodeKey(node), suspectOf(node, this.warning))
       this.messages.doubt(nodeKey(node))
@@ -135,7 +137,7 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   whenWritten(key: string, tell: (isWritten: boolean) => void): void {
-    const node = primaryAt(this.cluster, this.view.ownerOf(this.slotOf(key)))
+    const node = primaryAt(this.cluster, this.nodeOf(key))
     whenWritten(this.sending.isLate ? undefined : node, this.runtime, tell)
   }
 
