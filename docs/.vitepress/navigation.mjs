@@ -30,7 +30,8 @@ export const NAVIGATION = {
       packages/board/README.md packages/cli/README.md packages/fence/README.md`),
   },
   internals: {
-    'How it works': pages(`docs/architecture.md docs/protocol.md docs/wire-format.md docs/invariants.md
+    'How it works':
+      pages(`docs/architecture.md docs/protocol.md docs/passing-on.md docs/wire-format.md docs/invariants.md
       docs/interop.md docs/other-clients.md`),
     'How it is tested': pages(`docs/reliability.md docs/simulator.md packages/faults/README.md
       packages/faults/src/harness/README.md packages/interop/README.md`),

@@ -291,7 +291,7 @@ function addLive(program: Command, { actions, common, finish }: Group): void {
       finish(await actions.top({ pattern, rows, ...liveOptions(given) }, common())),
     )
   live(program.command('watch'), 100, '100ms')
-    .summary('prints every hand-over of a lock as it happens')
+    .summary('prints every hand-off of a lock as it happens')
     .description(
       'Prints a line whenever a lock is taken, handed over, freed or broken, and whenever somebody begins to wait. What begins and ends between two looks is counted where the lock has a token.',
     )

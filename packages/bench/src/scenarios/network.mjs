@@ -53,7 +53,7 @@ export const network = {
       ...(await pairsOf(through, way, params)),
       handOver: await withWorkers(
         2,
-        { signal: context.signal, atMostMs: AT_MOST_MS, what: 'network, hand-over' },
+        { signal: context.signal, atMostMs: AT_MOST_MS, what: 'network, hand-off' },
         (workers) => wakeUps(workers, variants(), params.wakeUps, through),
       ),
       renewals: await renewals.run(through, params.renewals),
@@ -95,7 +95,7 @@ export const network = {
         ),
       ]),
     },
-    wakeUpTable('Hand-over: from the unlock until the other process has the lock', handOver.results),
+    wakeUpTable('Hand-off: from the unlock until the other process has the lock', handOver.results),
     ...renewals.tables(renewed),
   ],
 

@@ -1,4 +1,4 @@
-// The floor of every hand-over: a script publishes, and a subscriber in another process hears it. No lock.
+// The floor of every hand-off: a script publishes, and a subscriber in another process hears it. No lock.
 import { connect, optionsFor } from '../connection.mjs'
 import { now } from './holding.mjs'
 

@@ -15,7 +15,7 @@ export interface WatchOptions {
 
 /**
  * `watch`: a line for each change of one lock, until it is interrupted. It looks, instead of listening to the lock's
- * channel: a listener there changes how the lock is handed over.
+ * channel: a listener there changes how the lock is granted.
  */
 export async function watch(
   { locks, output, signal }: Looking,

@@ -19,7 +19,7 @@ export interface Found {
 const KEYS_A_STEP = 200
 const MOST_WAITERS = 1_000
 
-/** Finds held locks. It takes none, and listens to no lock's channel: a listener there changes how a lock is handed over. */
+/** Finds held locks. It takes none, and listens to no lock's channel: a listener there changes how a lock is granted. */
 export class LockFinder {
   private readonly observer: LockObserver
 

@@ -200,7 +200,7 @@ describe('holdfast break', () => {
 })
 
 describe('holdfast watch', () => {
-  it('prints each hand-over of a lock, with who had it before and who has it', async () => {
+  it('prints each hand-off of a lock, with who had it before and who has it', async () => {
     const [mine, theirs] = [one.getFairLock(name('a')), other.getFairLock(name('a'))]
     const watching = cli(['watch', name('a'), '--every', '20ms', '--for', '1500ms', '--json'])
     const first = await mine.acquire()

@@ -48,7 +48,7 @@ export interface KeyOfLock extends KeyState {
 
 /**
  * Looks at locks without taking any: of every kind, of Holdfast, Redisson and, where the client has `foreignLocks`, of
- * other libraries. It listens to no lock's channel: a listener there changes how a lock is handed over. Every method
+ * other libraries. It listens to no lock's channel: a listener there changes how a lock is granted. Every method
  * rejects with RedisUnavailableError without a reply within `commandTimeout`, and with ClientClosedError once the client
  * is closed.
  */

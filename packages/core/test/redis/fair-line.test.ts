@@ -3,14 +3,14 @@ import { FairLine, served } from './support/fair-line.js'
 import { soon, useRig } from './support/rig.js'
 
 const NAME = 'hot'
-// So rare that none falls into the measurement: hand-overs are counted, not the heartbeats beside them.
+// So rare that none falls into the measurement: hand-offs are counted, not the heartbeats beside them.
 const RARE_MS = 60_000
 
 const rig = useRig()
 
 describe('a long line of callers of four clients', () => {
   it.each([10, 60])(
-    'a long line of callers of four clients of %i is served in order, at no more than two scripts for each hand-over (I10)',
+    'a long line of callers of four clients of %i is served in order, at no more than two scripts for each hand-off (I10)',
     async (waiters) => {
       const line = new FairLine(rig.admin, NAME)
       const options = { resyncInterval: RARE_MS, localPassing: false }

@@ -52,7 +52,7 @@ async function waitFor(client: LockClient, options: { leaseMs?: number; signal?:
 const owners = () => rig.admin.hgetall(NAME)
 
 describe('a release gives the lock to the next waiter', () => {
-  it('a release gives the lock to the next waiter, which has it without asking, at one script for each hand-over', async () => {
+  it('a release grants the lock to the next waiter, which has it without asking, at one script for each hand-off', async () => {
     const { client, sent } = await receiver()
     const { client: other, sent: sentByOther } = await receiver()
     const standing = await line.joinAll(['a', 'b', 'c', 'd'], (label) =>
@@ -71,7 +71,7 @@ describe('a release gives the lock to the next waiter', () => {
   describe('as telemetry has it', () => {
     const seen = useSeen()
 
-    it('on the path `granted`, handed over at once', async () => {
+    it('a grant is reported on the path `granted`, at once', async () => {
       const { client } = await receiver()
       const waiting = await line.join('a', client)
       seen.clear()

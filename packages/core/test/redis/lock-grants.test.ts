@@ -47,7 +47,7 @@ async function standing({ locks: client, sent }: Passer, options: AcquireOptions
 }
 
 describe('a release gives the lock to the next client that waits', () => {
-  it('a release gives the lock to the next client that waits, which has it without asking, at one script for each hand-over, first come first served', async () => {
+  it('a release grants the lock to the next client that waits, which has it without asking, at one script for each hand-off, first come first served', async () => {
     const clients = [await another(), await another(), await another()]
     const served: number[] = []
     const done: Promise<unknown>[] = []
@@ -128,7 +128,7 @@ describe('a release gives the lock to the next client that waits', () => {
   describe('as telemetry has it', () => {
     const seen = useSeen()
 
-    it('on the path `granted`, handed over at once', async () => {
+    it('a grant is reported on the path `granted`, at once', async () => {
       const { waiting } = await standing(await another())
       seen.clear()
       await holder.release()

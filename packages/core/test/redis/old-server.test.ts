@@ -37,7 +37,7 @@ describe('a server that is older than Redis 6.2', () => {
     expect((error as Error).message).toContain('needs Redis 6.2 or newer')
   })
 
-  it('the first use of a client that was handed over fails too, and nothing stays locked', async () => {
+  it('the first use of a client that was given fails too, and nothing stays locked', async () => {
     const connection = rig.connection({}, await seeming('6.0.1'))
     const locks = new LockClient(carrierOf(connection), { bareCalls: 'allow' })
     rig.atEnd(() => locks.close({ graceMs: 0 }))

@@ -148,15 +148,15 @@ describe('the waiters of one client', () => {
     const partOfScripts = new Set(['evalsha', 'exists', 'get', 'hget', 'hgetall', 'hdel', 'pttl'])
     expect([...idle.keys()].filter((command) => !partOfScripts.has(command))).toEqual([])
 
-    const handOvers = await sentDuring(async () => {
+    const handOffs = await sentDuring(async () => {
       await hold.release()
       await Promise.all(callers)
     })
     expect(passed).toBe(CALLERS)
     // Each takes it and gives it back; nobody asks in between, but for the first of all, who may just do so.
-    expect(handOvers.get('evalsha')).toBeLessThanOrEqual(2 * CALLERS + 5)
-    expect(handOvers.has('publish')).toBe(false)
-    expect(handOvers.has('subscribe')).toBe(false)
+    expect(handOffs.get('evalsha')).toBeLessThanOrEqual(2 * CALLERS + 5)
+    expect(handOffs.has('publish')).toBe(false)
+    expect(handOffs.has('subscribe')).toBe(false)
   })
 
   it('are handed the lock by a release at once, in the order in which they came', async () => {

@@ -321,16 +321,16 @@ const TABLE: Record<string, Row> = {
     release: NOTHING,
     ifNotHeld: 'released',
   },
-  'handed over, the rename is on its way': {
+  'passed on, the rename is on its way': {
     steps: [tried(ACQUIRED), passingOn],
-    // It may be handed over again meanwhile: a rename changes no count.
+    // It may be passed on again meanwhile: a rename changes no count.
     is: 'at rest',
     reenter: NO_TURN,
     lower: NO_TURN,
     release: NO_TURN,
     ifNotHeld: 'not-held',
   },
-  'handed over': {
+  'passed on': {
     steps: [tried(ACQUIRED), passedOn('B', RENAMED)],
     is: 'at rest',
     reenter: 'acquire B 2 #2',
@@ -338,7 +338,7 @@ const TABLE: Record<string, Row> = {
     release: 'release B 0 #2',
     ifNotHeld: 'not-held',
   },
-  'handed over, the name is in doubt': {
+  'passed on, the name is in doubt': {
     steps: [tried(ACQUIRED), passedOn('B', SILENCE)],
     is: '',
     reenter: 'rename A to B, out of line B > acquire B 2 #2',
@@ -346,7 +346,7 @@ const TABLE: Record<string, Row> = {
     release: 'rename A to B, out of line B > release B 0 #2',
     ifNotHeld: 'not-held',
   },
-  'handed over twice, the name is in doubt between three': {
+  'passed on twice, the name is in doubt between three': {
     steps: [tried(ACQUIRED), passedOn('B', SILENCE), passedOn('C', SILENCE)],
     is: '',
     reenter: 'rename A,B to C, out of line B,C > acquire C 2 #2',
@@ -354,7 +354,7 @@ const TABLE: Record<string, Row> = {
     release: 'rename A,B to C, out of line B,C > release C 0 #2',
     ifNotHeld: 'not-held',
   },
-  'handed over, something else is there': {
+  'passed on, something else is there': {
     steps: [tried(ACQUIRED), passedOn('B', WRONG_TYPE)],
     is: 'at rest',
     reenter: 'acquire B 2 #2',
@@ -362,7 +362,7 @@ const TABLE: Record<string, Row> = {
     release: 'release B 0 #2, out of line B',
     ifNotHeld: 'not-held',
   },
-  'handed over after a try without an answer': {
+  'passed on after a try without an answer': {
     steps: [tried(SILENCE), tried(ACQUIRED), passedOn('B', RENAMED)],
     is: '',
     reenter: 'acquire B 2 #3 tombstone 1',
@@ -673,7 +673,7 @@ describe('what a release did', () => {
   })
 })
 
-describe('a field whose lock is handed over', () => {
+describe('a field whose lock is passed on', () => {
   it('may have each of its names until the rename is known, and is found under any', async () => {
     const entry = await after([tried(ACQUIRED), passingOn])
     expect(entry.name).toBe('A')

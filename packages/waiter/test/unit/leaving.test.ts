@@ -46,7 +46,7 @@ const exits = [
 ]
 
 describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
-  it('as a sleeping head hands over at once, for a wake-up may have been meant for it', async () => {
+  it('a sleeping head that leaves lets the next caller try at once: a wake-up may have been meant for it', async () => {
     const { caller, go } = enter('q')
     await rig.clock.settle()
     const [second, third] = [rig.enter({}, refused()), rig.enter()]

@@ -155,7 +155,7 @@ export class EntryUnderTest {
     return reply.kind
   }
 
-  /** Handed over in this process: its name in Redis follows. */
+  /** Passed on in this process: its name in Redis follows. */
   async passOn(to: string): Promise<string> {
     this.passesTo(to)
     let kind = ''
@@ -165,7 +165,7 @@ export class EntryUnderTest {
     return kind
   }
 
-  /** Handed over to one that stands in Redis's line. */
+  /** Passed on to one that is in Redis's queue. */
   passesTo(to: string): void {
     this.entry.passTo(holderNamed(to), true)
   }

@@ -37,7 +37,7 @@ export class RedisWitness implements Witness {
   private leaseEndOf(lock: string, owner: string): number | undefined {
     const { engine, nowMs } = this.primary()
     const holds = engine.keyspace.hash(lock)
-    // By client: the name in Redis follows a hand-over in memory at the end of the turn.
+    // By client: the name in Redis follows a pass in memory at the end of the turn.
     const client = owner.slice(0, owner.indexOf(':') + 1)
     if (![...(holds?.keys() ?? [])].some((field) => field.startsWith(client))) return undefined
     const endsAt = engine.keyspace.endOf(lock) ?? Infinity
