@@ -55,9 +55,13 @@ describe('a shared run', () => {
   const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
   /** Its callers wait for the run under way. */
   const untilWaiting = async (count = 1): Promise<void> => {
-    await eventually(async () => {
-      const told = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [string, number]
-      return told[1] === count
+    let listening: unknown
+    const areAll = async (): Promise<boolean> => {
+      ;[, listening] = await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)
+      return listening === count
+    }
+    await eventually(areAll).catch(() => {
+      throw new Error(`${String(listening)} listen, not ${count}`)
     })
   }
 

@@ -134,12 +134,15 @@ describe('FaultProxy.loseRequest', () => {
   })
 
   test('its late copy is the first that the server hears of it, after what was sent again', async () => {
-    const copied = proxy.copyLate(has('SET'), 50)
+    let deliver = (): void => undefined
+    const after = new Promise<void>((resolve) => (deliver = resolve))
+    const copied = proxy.copyLate(has('SET'), after)
     const lost = proxy.loseRequest(has('SET'))
     expect(await (await RawClient.connect(proxy)).call('SET', 'a', 'old')).toBeUndefined()
     await lost.happened
     expect(await (await RawClient.connect(proxy)).call('SET', 'a', 'new')).toBe('OK')
     expect(await redis.command('GET', 'a')).toBe('new')
+    deliver()
     await copied.happened
     expect(await redis.command('GET', 'a')).toBe('old')
   })

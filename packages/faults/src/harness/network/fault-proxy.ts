@@ -143,13 +143,13 @@ export class FaultProxy {
   }
 
   /**
-   * The next `times` matching chunks are forwarded, and `delayMs` later a copy of the same bytes reaches the
-   * server on a connection of its own, past every other fault. Happened: the server has answered the copy, an
+   * The next `times` matching chunks are forwarded, and so many ms later, or when `after` settles, a copy of the same
+   * bytes reaches the server on a connection of its own, past every other fault. Happened: the server has answered the copy, an
    * answer that nobody gets. `happened` rejects when the copy cannot be delivered.
    */
-  copyLate(match: Matcher, delayMs: number, times = 1): Fault {
+  copyLate(match: Matcher, after: number | Promise<unknown>, times = 1): Fault {
     const deliver = (bytes: Buffer): Promise<void> =>
-      deliverCopy(this.#target, bytes, { delayMs, signal: this.#stopped.signal })
+      deliverCopy(this.#target, bytes, { after, signal: this.#stopped.signal })
     return this.#faults.arm({ kind: 'copy-late', match, times, deliver })
   }
 

@@ -3,15 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint } from './round-trip.js'
 
 interface Delivery {
-  readonly delayMs: number
+  /** ms, or what must have happened before. */
+  readonly after: number | Promise<unknown>
   /** Ends a delivery that is still to come. */
   readonly signal: AbortSignal
 }
 
-/** After `delayMs` sends the bytes on a connection of their own; resolves when the server has dealt with them. */
+/** Sends the bytes late, on a connection of their own; resolves when the server has dealt with them. */
 export const deliverCopy = async (target: Endpoint, bytes: Buffer, delivery: Delivery): Promise<void> => {
-  const { delayMs, signal } = delivery
-  await sleep(delayMs, undefined, { signal })
+  const { after, signal } = delivery
+  await (typeof after === 'number' ? sleep(after, undefined, { signal }) : after)
   await new Promise<void>((resolve, reject) => {
     const socket = connect({ ...target, noDelay: true, allowHalfOpen: true, signal })
     socket.write(bytes)
