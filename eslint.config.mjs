@@ -2,7 +2,7 @@ import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
 import { wholeSentences } from './scripts/lint/whole-sentences.mjs'
 
-// What must not be reached from library code, and where it comes from instead: a simulator decides all of it.
+// Globals that library code must not reach, and where it comes from instead: a simulator decides all of it.
 const FROM_RUNTIME =
   'Time, order and chance come from the Runtime that is handed in (packages/core/src/runtime/runtime.ts).'
 const TIMERS = ['setTimeout', 'setInterval', 'setImmediate']
@@ -135,7 +135,7 @@ export default tseslint.config(
     ),
   },
   {
-    files: ['packages/{core,waiter,watchdog}/src/**/*.ts'],
+    files: ['packages/!(faults)/src/**/*.ts', '**/*.mjs', '*.js'],
     plugins: { sentences: wholeSentences },
     rules: { 'sentences/comments': 'error' },
   },

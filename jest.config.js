@@ -22,7 +22,7 @@ const sources = {
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 
-// What asks what Redis and Holdfast do, whichever client carries it.
+// Suites about Redis and Holdfast, whichever client carries them.
 const CARRIED_BY_ANY = [
   '/packages/(testing|faults|nestjs|bullmq|otel|board|redlock|redis-semaphore|fence|cli)/',
   '/conditions-(?!re)',
@@ -111,9 +111,9 @@ const LONG = [
   ...['run', 'doctor', 'topologies-sentinels', 'topologies-cluster', 'fencing-sql'],
   ...['renewals-spread', 'process-end'],
 ]
-// Of every kind of lock there, and of the plain one with ioredis 5.
+// Suites of every kind of lock there, and of the plain one with ioredis 5.
 const FOR_LONG = ['conformance-many']
-// What ioredis 5 does as 6 does, and takes long.
+// Long suites in which ioredis 5 does as 6 does.
 const SAME_IN_IOREDIS_5 = [
   ...[
     'lost-lines',
@@ -138,7 +138,7 @@ const SAME_IN_IOREDIS_5 = [
     'iovalkey',
   ],
 ]
-// What depends most on what a client does when its connection breaks, and the contract of the plain lock.
+// Suites that depend most on what a client does when its connection breaks, and the contract of the plain lock.
 const LEFT_TO_CLIENTS = [
   ...[
     'conformance\\.',
@@ -165,7 +165,7 @@ const OF_IOREDIS = [
   'iovalkey',
 ]
 const OF_NODE_REDIS = ['node-redis']
-// Of packages whose peer is ioredis itself, of its name, and of processes that load it.
+// Suites of packages whose peer is ioredis itself, of its name, and of processes that load it.
 const NOT_OF_A_FORK = [
   '/packages/(testing|faults|bullmq|otel|redlock|redis-semaphore|fence)/',
   ...['readme', 'iovalkey', 'connecting'],
@@ -173,7 +173,7 @@ const NOT_OF_A_FORK = [
 
 const ENGINE = '<rootDir>/packages/core/test/redis/support/engine'
 const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harness$': `${ENGINE}/harness.ts` }
-// What cannot run there, test by test, is in exceptions.mjs; its reporter holds that list to the tests.
+// Tests that cannot run there are listed in exceptions.mjs; its reporter holds that list to the tests.
 const ON_ENGINE = [
   ...[
     'conditions-out-of-memory',
@@ -254,7 +254,7 @@ const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
 
 const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`)
 
-/** What a test imports, by the package that stands for it: an older major, or a fork. */
+/** Imports of tests, by the package that stands for them: an older major, or a fork. */
 const IN_PLACE_OF = { ioredis5: 'ioredis', iovalkey: 'ioredis', redis5: 'redis' }
 
 /** `carrier`: the package that carries what Holdfast sends. */

@@ -91,7 +91,7 @@ function circlesIn(graph) {
 
 const roomOf = (file) => file.split('/')[0].replace(/\.ts$/, '')
 
-/** What is wrong with the arrows between the rooms of core, a line each. */
+/** Faults of the arrows between the rooms of core, a line each. */
 function wrongArrows(graph) {
   const order = Object.keys(ROOMS)
   const used = new Set()

@@ -19,7 +19,7 @@ const files = filesBelow('.')
 const isPage = (file) => file.endsWith('.md') && !file.startsWith('etc/')
 const isSource = (file) => /\.(ts|mjs|lua)$|(^|\/)package\.json$/.test(file) && !/(^|\/)test\//.test(file)
 
-/** What the sources call things: each identifier, whole and by its parts. */
+/** Names in the sources: each identifier, whole and by its parts. */
 const namesInSources = () => {
   const names = new Set()
   for (const file of files.filter(isSource)) {

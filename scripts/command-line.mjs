@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-/** What the command line asks for is not possible. */
+/** The command line asks for something impossible. */
 export class UsageError extends Error {}
 
 /** @param {import('node:util').ParseArgsConfig} config */

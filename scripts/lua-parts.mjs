@@ -1,11 +1,11 @@
 /** Objects whose scripts one entry of core alone sends: the folder of the scripts and that of the entry have one name. */
 export const ENTRY_OBJECTS = ['election', 'observe', 'schedule', 'share', 'travel']
 
-/** What other texts are put in place of, see `packages/core/src/redis/compose-lua.ts`. */
+/** Directives in whose place other texts are put, see `packages/core/src/redis/compose-lua.ts`. */
 export const DIRECTIVE = /^ *-- (insert|include|transitions|shared)((?: [\w/-]+)*)\n/gm
 
 /**
- * What a text takes from others: a part of several scripts, or a script as one of several.
+ * The texts that a text takes from others: a part of several scripts, or a script as one of several.
  *
  * @param {string} lua
  */
@@ -46,7 +46,7 @@ export const embeddable = (lua) => {
 }
 
 /**
- * As it stands between the backticks of a module.
+ * The text between the backticks of a module.
  *
  * @param {string} lua
  */

@@ -1,4 +1,4 @@
-// What one call runs through, beside the committed figures. It measures how much there is to read, not how long it takes.
+// Measures what one call runs through, beside the committed figures. It measures how much there is to read, not how long it takes.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,7 +41,7 @@ const SETTINGS = {
 
 const waiting = { waitMs: 20_000 }
 
-/** What is recorded, by its name. Each leaves nothing held; the last leaves timers, of locks that were granted. @type {Record<string, (bench: Bench, name: string) => Promise<object>>} */
+/** The recorded calls, by name. Each leaves nothing held; the last leaves timers, of locks that were granted. @type {Record<string, (bench: Bench, name: string) => Promise<object>>} */
 const SCENARIOS = {
   async acquire({ locks, trace }, name) {
     let hold
@@ -123,7 +123,7 @@ const untilIdle = async (trace, ms = 40) => {
   }
 }
 
-/** As Redisson holds a lock and releases it: no code of ours runs. */
+/** Another holder, like Redisson, which takes and releases: no code of ours runs. */
 const holdElsewhere = (redis, name) => redis.multi().hset(name, 'elsewhere:1', 1).pexpire(name, 30_000).exec()
 const releaseElsewhere = (redis, name) =>
   redis.multi().del(name).publish(`redisson_lock__channel:{${name}}`, '0').exec()
@@ -218,7 +218,7 @@ const eachScenario = (settings, change) => mapped(settings, (scenarios) => mappe
 const mapped = (object, change) =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
 
-/** What a timer begins: Node fires it now and then in two steps, which are a few calls more. */
+/** Work that a timer begins: Node fires it now and then in two steps, which are a few calls more. */
 const TIMED = ['renewal', 'loss, found by a renewal', 'the whole life']
 const SLACK = 1.1
 

@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` need on a machine that has only Node: the dependencies and a build. Does nothing
+// Prepares what `npm start` and `npm test` need on a machine that has only Node: the dependencies and a build. Does nothing
 // twice: installed dependencies are kept, and the build is incremental.
 import { existsSync, readFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'

@@ -7,7 +7,7 @@ import { provideServerProgram } from './redis/server-program.mjs'
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 const EVERY_CLIENT = '--every-client'
-/** What tests bring about, hundreds of times: a failure would drown in it. Who listens for a warning still hears it. */
+/** Warnings that tests cause hundreds of times: a failure would drown in it. Who listens for a warning still hears it. */
 const PROVOKED = [
   'ExperimentalWarning',
   'HOLDFAST_LOST',

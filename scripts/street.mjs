@@ -40,7 +40,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-/** What the pages say is what runs: of each, by heading, its blocks of code and the rows of its tables. */
+/** The parts of the pages that run: by heading, the blocks of code and the rows of its tables. */
 const PAGES = [
   'README.md',
   'docs/queues.md',

@@ -36,7 +36,7 @@ export default defineConfig({
     // The index of the search is one file of some size, which is loaded when somebody searches.
     build: { chunkSizeWarningLimit: 3_000 },
   },
-  // Of programs that a reader has started.
+  // Reports of programs that a reader has started.
   ignoreDeadLinks: 'localhostLinks',
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `data:image/svg+xml;base64,${icon}` }]],
   markdown: {

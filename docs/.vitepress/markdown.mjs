@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { addresses, ROOT, siteAddress } from './pages.mjs'
 
-/** Of package.json: known before the first release. */
+/** Addresses in package.json: known before the first release. */
 const repository = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).repository?.url.replace(
   /^git\+|\.git$/g,
   '',

@@ -49,7 +49,7 @@ const wrong = [
 ]
 if (wrong.length > 0) throw new Error(`docs/.vitepress/navigation.mjs: ${wrong.join('; ')}`)
 
-/** What VitePress calls rewrites. TypeDoc's pages are in build/reference. @param {string} file */
+/** The rewrites of VitePress. TypeDoc's pages are in build/reference. @param {string} file */
 export const siteAddress = (file) => addresses.get(file) ?? file.replace(/^build\//, '')
 
 const titleOf = (file) => SHORT_TITLES[file] ?? /^# (.+)$/m.exec(read(file))[1]

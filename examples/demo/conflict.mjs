@@ -4,7 +4,7 @@ import { STEP_LIMIT_MS } from './settings.mjs'
 import { within } from './time.mjs'
 
 export const title = 'Conflict: a job whose resource is busy goes back to the queue as delayed'
-/** What it asks of a Redis, and the embedded engine does not have. */
+/** Needs of this act that the embedded engine does not have. */
 export const needs = 'BullMQ, whose scripts use streams and cmsgpack'
 
 const DELAY_MS = 150

@@ -48,7 +48,7 @@ export const play = async ({ crew, redis, prefix, say }) => {
   }
 }
 
-/** What became of one waiter; without `from` it never got in. */
+/** The outcome of one waiter; without `from` it never got in. */
 const waitTurn = async (waiter, { waitMs, ...args }) => {
   const waitedFrom = nowMs()
   const { name, pid } = waiter

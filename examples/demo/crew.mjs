@@ -68,7 +68,7 @@ class Worker {
     if (!first) {
       first = {}
       first.promise = new Promise((resolve, reject) => Object.assign(first, { resolve, reject }))
-      // As in `call`.
+      // The same race as in `call`.
       first.promise.catch(() => undefined)
       this.#firsts.set(event, first)
     }

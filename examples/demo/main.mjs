@@ -57,7 +57,7 @@ const run = async ({ url, how, isEmbedded = false }) => {
     )
     return await Promise.race([limited, interruption])
   } finally {
-    // What still runs after an interruption has nothing to say any more.
+    // Acts that still run after an interruption say nothing any more.
     muted = true
     await crew.stop()
     await within(sweep(redis, prefix), CLEAN_UP_LIMIT_MS, 'deletion of the keys').catch((error) =>
@@ -69,7 +69,7 @@ const run = async ({ url, how, isEmbedded = false }) => {
 }
 
 const report = async ({ claims: all, panels, tookMs }, { how, isEmbedded = false }) => {
-  // What the engine takes says nothing about Redis: it is shown, and not judged.
+  // Times of the embedded engine say nothing about Redis: they are shown, and not judged.
   const claims = all.filter(({ isFigure = false }) => !(isEmbedded && isFigure))
   const resultOf = (claim) => (claims.includes(claim) ? (claim.ok ? 'ok' : 'FAILED') : 'not judged')
   const rows = all.map((each) => [each.claim, each.expected, each.seen, resultOf(each)])

@@ -40,7 +40,7 @@ export const play = async ({ crew, prefix, say }) => {
   }
 }
 
-/** What came of all calls of all processes. */
+/** Outcomes of all calls of all processes. */
 const payAll = async (payers, options) => {
   const calls = payers.map((payer) => payer.call('pay', { calls: CALLS_EACH, ...options }))
   const answers = (await within(Promise.all(calls), 2 * STEP_LIMIT_MS, 'end of the calls')).flat()

@@ -1,7 +1,7 @@
 import { JobQueue } from './job-queue.mjs'
 
 export const title = 'Task queue: the workers of four processes share one resource'
-/** What it asks of a Redis, and the embedded engine does not have. */
+/** Needs of this act that the embedded engine does not have. */
 export const needs = 'BullMQ, whose scripts use streams and cmsgpack'
 
 const PROCESSES = 4

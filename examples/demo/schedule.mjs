@@ -38,7 +38,7 @@ export const play = async ({ crew, prefix, say }) => {
   return { claims: claimsOf({ runs, told, states }) }
 }
 
-/** What Redis keeps of the ticks, by number. */
+/** The ticks that Redis keeps, by number. */
 const statesOf = async (redisUrl, name) => {
   if (LOCK_IS_BROKEN) return new Map()
   const locks = await openLocks(redisUrl, {})

@@ -6,7 +6,7 @@ import { KEY_TTL_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { nowMs } from './time.mjs'
 
 /**
- * What a process of the demo can be asked to do.
+ * The tasks of a process of the demo.
  *
  * @param {object} tools
  * @param {import('ioredis').Redis} tools.redis

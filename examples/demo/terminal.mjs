@@ -32,7 +32,7 @@ const wrap = (text, width) => {
 }
 
 /**
- * As wide as their longest cell where that fits; else the widest give way.
+ * Columns as wide as their longest cell where that fits; else the widest give way.
  *
  * @param {string[][]} rows
  * @param {number} total

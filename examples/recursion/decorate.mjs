@@ -1,5 +1,5 @@
 /**
- * What a compiler makes of decorators above methods: `decorate(Stock, { reserve: Locked({ ... }) })`.
+ * The output of a compiler for decorators above methods: `decorate(Stock, { reserve: Locked({ ... }) })`.
  *
  * @param {Function} owner
  * @param {Record<string, Function>} decorators by the name of their method

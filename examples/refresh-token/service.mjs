@@ -35,7 +35,7 @@ const refresh = async (run) => {
 }
 
 const shared = getShare(locks, 'refresh-token', { keepMs: TOKEN_LIVES_MS, leaseMs: LEASE_MS })
-/** What each process does for itself: it remembers the token for as long as it lives. */
+/** Each process caches for itself: it remembers the token for as long as it lives. */
 let [own, ownUntil] = ['', 0]
 const accessToken = async () => {
   if (way === 'shared') return shared.run('ada', refresh)

@@ -27,7 +27,7 @@ const write = async (way) => {
   return sum
 }
 
-/** Of numbers that should be 1, 2, 3, … */
+/** Finds gaps and repeats among numbers that should be 1, 2, 3, … */
 const faults = (numbers) => {
   const given = new Set(numbers)
   return { twice: numbers.length - given.size, gaps: Math.max(...numbers) - given.size }

@@ -148,7 +148,7 @@ async function lateUnlock(server, library, program) {
   return { said: said.slice(0, 100), isLeft }
 }
 
-/** What a library that has Holdfast's hash does where a string has the name: nothing, as it should, or what it throws. */
+/** The answer of a library that has Holdfast's hash where a string has the name: nothing, as it should, or what it throws. */
 async function behindString(server, library, program) {
   const redis = new Redis(server.url)
   await redis.flushall()
@@ -222,7 +222,7 @@ const compared = async (server, { rules, library: libraries, seconds }) => {
     }
     const fleet = await mixedFleet(server, library, program, seconds * 1_000)
     const { said, isLeft } = await lateUnlock(server, library, program)
-    // Of one that deletes without comparing, the figures are shown and nothing is promised.
+    // A library that deletes without comparing: its figures are shown and nothing is promised.
     if (compares) overlaps += fleet.overlaps.length
     // Where one of them never came in, nothing was shown.
     isShown &&= fleet.changes > 0 && (isLeft || !compares)
@@ -256,7 +256,7 @@ const main = (wanted, interrupted) =>
     } finally {
       await server.stop()
     }
-    // What a library has left open does not keep this process.
+    // Connections that a library has left open do not keep this process.
     process.exit()
   })
 

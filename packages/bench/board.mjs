@@ -1,4 +1,4 @@
-// What the board and reports cost: Redis with ten thousand locks of clients that report, beside a million other keys, and a
+// Costs of the board and of reports: Redis with ten thousand locks of clients that report, beside a million other keys, and a
 // client that locks and releases as fast as it can, in turns with its report and without. docs/board.md has the figures.
 import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'

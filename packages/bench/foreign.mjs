@@ -1,4 +1,4 @@
-// What foreignLocks costs where no string is in the way: a build of the commit that brought it beside the one before, and
+// The cost of foreignLocks where no string is in the way: a build of the commit that brought it beside the one before, and
 // this tree with the option and without it, in turns. docs/beside-other-locks.md has the figures.
 import { loadavg } from 'node:os'
 import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-line.mjs'

@@ -1,4 +1,4 @@
-// What it costs to be looked on: uncontended lock and release, with nobody subscribed, with a listener that does nothing,
+// The cost of being looked on: uncontended lock and release, with nobody subscribed, with a listener that does nothing,
 // with metrics. docs/telemetry.md has the figures.
 import { parseOptions, UsageError, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'

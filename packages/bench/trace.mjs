@@ -41,7 +41,7 @@ const parseArguments = (args) => {
   }
 }
 
-/** What the server did while `work` ran. */
+/** Commands of the server while `work` ran. */
 const serverDuring = async ({ info }, work) => {
   const [reads, micros] = [await info.reads(), await info.cpuMicros()]
   const result = await work()

@@ -13,7 +13,7 @@ import { cellOf, cleanCommit, publish } from '../support/record.mjs'
 const interrupted = interruption()
 const log = (line) => console.error(line)
 
-/** What `npm test` does, with the projects of all clients. */
+/** The tests of `npm test`, with the projects of all clients. */
 const runAll = async (forJest) => {
   const isChosen = forJest.some((each) => each.startsWith('--selectProjects'))
   const projects = isChosen ? [] : ['--selectProjects', ...CLIENTS.map(({ name }) => name)]

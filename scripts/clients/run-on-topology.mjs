@@ -1,12 +1,12 @@
 import { RedisCluster, RedisSentinels, RedisServer, runSuites } from '@holdfast/faults/harness'
 import { inTwoRuns } from '../support/two-runs.mjs'
 
-/** What every kind of lock promises, and what becomes of faults of connections. */
+/** Suites of what every kind of lock promises, and of faults of connections. */
 const CONTRACT = [
   ...['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock'],
   'connection-contract',
 ]
-/** What depends on how a client sends, breaks and listens; these start or break servers of their own. */
+/** Suites that depend on how a client sends, breaks and listens; they start or break servers of their own. */
 const OF_CLIENTS = [
   'waiting',
   'wake-ups',

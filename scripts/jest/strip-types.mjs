@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { transform, transformSync, version } from 'esbuild'
 
-// What is left of a source is said by these options of tsconfig.base.json.
+// These options of tsconfig.base.json say what is left of a source.
 const COMPILER = { target: 'es2022', verbatimModuleSyntax: true }
 const OPTIONS = {
   loader: 'ts',
@@ -17,7 +17,7 @@ const OPTIONS = {
 }
 // In a class with decorators esbuild calls the class `_Name`, and a lock may be named after its class.
 const DECORATED = /(^|[{;])\s*@[A-Za-z]\w*(\(|\s*$)/m
-// What was cached by another version of this file is not what this one would write.
+// A cached text of another version of this file is not what this one would write.
 const SALT = `${version}\0${readFileSync(new URL(import.meta.url), 'utf8')}`
 
 const requireHere = createRequire(import.meta.url)

@@ -3,10 +3,10 @@ import { relative } from 'node:path'
 
 /** Longer than this a file needs a reason. */
 const LONG_S = 15
-/** Of Linux, which counts in hundredths of a second. */
+/** Ticks of Linux, which counts in hundredths of a second. */
 const TICKS_PER_S = 100
 
-/** What this process and all that it waited for have had of processors: workers, and the servers that they ended. */
+/** Processor time of this process and all that it waited for: workers, and the servers that they ended. */
 const cpuSeconds = () => {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8')

@@ -8,7 +8,7 @@ import ts from 'typescript'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const { factory: f } = ts
 
-/** What the build knows of the sources, by the number that it gives to each function. */
+/** Facts of the sources, by the number that it gives to each function. */
 export class Sources {
   /** The file and, of a method or constructor, the class of each function. @type {{ file: string, owner?: string }[]} */
   functions = []

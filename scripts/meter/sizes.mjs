@@ -7,7 +7,7 @@ import { entriesOf, publishedPackages } from '../packages/published-packages.mjs
 
 const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
 
-/** What there is to read and to know: lines with code, exported names of core and its entries, and options. */
+/** Sizes to read and to know: lines with code, exported names of core and its entries, and options. */
 export const sizes = () => ({
   'lines of code, core': linesOfCode('core'),
   'lines of code, waiter': linesOfCode('waiter'),

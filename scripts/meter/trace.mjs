@@ -3,7 +3,7 @@ import { roomOf } from './instrument.mjs'
 export const COLUMNS = ['files', 'lines', 'functions', 'calls', 'objects', 'crossings', 'fields']
 
 /**
- * What the instrumented build calls. `record` gives what ran during a piece of work.
+ * The functions that the instrumented build calls. `record` gives what ran during a piece of work.
  *
  * A room is crossed when code of another room runs than the code of ours before it: by a call, a return, a callback, or
  * a promise. What is not ours, Node and the client of Redis, is no room.
@@ -90,7 +90,7 @@ export class Trace {
 
 const emptyRun = () => ({ counts: new Map(), calls: 0, objects: 0, crossings: 0 })
 
-/** What every round of a scenario did. A timer that fired beside some of them does not count. */
+/** The calls that every round of a scenario made. A timer that fired beside some of them does not count. */
 export const common = (rounds) => {
   const [first, ...others] = rounds
   const least = (figureOf) => Math.min(...rounds.map(figureOf))

@@ -76,7 +76,7 @@ const scriptsOf = (folder, entries) => {
 }
 
 /**
- * What the entries import of the common code, module by module.
+ * Imports of the entries from the common code, module by module.
  *
  * @returns {Map<string, Set<string>>}
  */
@@ -105,7 +105,7 @@ const sharedNames = (root, entries) => {
   return shared
 }
 
-/** What a module imports or exports of others, by name. */
+/** Imports and exports of a module from others, by name. */
 const importsIn = (file) => {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
   return source.statements.flatMap((statement) => {
@@ -167,7 +167,7 @@ const withOptionalRequires = (text) =>
     'await $1',
   )
 
-/** What an entry imports from outside its own folder is in `internal`; the main entry has nothing of its own. */
+/** Imports of an entry from outside its folder are in `internal`; the main entry has nothing of its own. */
 const commonCodeApart = (own, root, extension) => ({
   name: 'common-code-apart',
   setup: (builder) =>

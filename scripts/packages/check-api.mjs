@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const COMMITTED = join(ROOT, 'etc')
 const STAGED = join(ROOT, 'build/api')
 const ADVICE = 'If the change is meant, run `npm run check:api -- --write` and commit etc/.'
-/** What API Extractor says of the form of docstrings, which lint checks by rules of its own. */
+/** Messages of API Extractor about the form of docstrings, which lint checks by rules of its own. */
 const REMARK = /^ *\/\/ (?:@public(?: \(undocumented\))?|\(undocumented\)|\(No @packageDocumentation .*)\n/gm
 
 const isWriting = process.argv.includes('--write')

@@ -185,7 +185,7 @@ export const checkImports = (folder, manifest, contents) => {
   for (const name of [...esm, ...types, ...cjs]) assert.ok(declared.has(name), `${name} is not declared`)
   for (const name of needed) assert.ok(esm.has(name), `${name} is declared, but nothing imports it`)
   assert.deepEqual([...cjs].sort(), [...esm].sort(), 'both formats import the same')
-  // What users bring they have in the format that they can load.
+  // Users have their peers in the format that they can load.
   for (const name of needed.filter((each) => cjs.has(each)))
     assert.ok(isRequirable(folder, name), `${name} is ESM only; CommonJS needs it bundled`)
 }

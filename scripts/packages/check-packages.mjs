@@ -28,7 +28,7 @@ const PROJECT_OF = {
 // It brings ioredis along, which most projects are without, or have in a version of their own.
 const WITH_A_CLIENT = '@holdfast/cli'
 
-// What a service loads.
+// Modules that a service loads.
 const ENGINE_IS_NOT_IN = ['@holdfast/core', '@holdfast/waiter', '@holdfast/watchdog']
 const SOURCES = {
   engine: join(ROOT, 'packages/testing/src'),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * What somebody needs who has found the package on npm, and has nothing but its README: what it is, how to install it
+ * Checks what a reader needs who has found the package on npm, and has nothing but its README: what it is, how to install it
  * and on which Node, a first use, and a link that leads further from there.
  *
  * @param {string} folder of the installed package

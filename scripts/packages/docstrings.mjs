@@ -42,7 +42,7 @@ export const declaredIn = (file, place) => {
 }
 
 /**
- * What is wrong with the form of the docstrings of an API: one line for each fault.
+ * Faults of the form of the docstrings of an API: one line for each fault.
  *
  * @param {Declared} declared
  * @param {Declared[]} everywhere what the docstrings may mention
@@ -52,7 +52,7 @@ export const docstringFaults = (declared, everywhere) => {
   const known = new Known(everywhere)
   return [...declared.exported].sort().flatMap((name) => {
     const nodes = declared.all.get(name)
-    // Of another package, which has it in its own declarations.
+    // A type of another package, which declares it.
     if (nodes === undefined) return []
     return partsOf(declared, name, nodes).flatMap((part) =>
       faultsOf(part, known).map((fault) => `${declared.place}: ${part.name}: ${fault}`),
@@ -79,7 +79,7 @@ const partsOf = (declared, name, nodes) => {
   }
   const calls = nodes.filter(ts.isFunctionDeclaration)
   const whole = { name, doc: own, calls, around: '' }
-  // What others make, and this code uses: their pages document its members.
+  // Types of other libraries: their pages document the members.
   const isOfOthers = ts.isInterfaceDeclaration(node) && /\bused here\b/.test(own?.text ?? '')
   return isOfOthers ? [whole] : [whole, ...membersOf(declared, name, nodes)]
 }
@@ -152,7 +152,7 @@ const docOf = (nodes) => {
   }
 }
 
-/** What a docstring may mention. */
+/** Names that a docstring may mention. */
 class Known {
   #declarations = new Map()
 
@@ -235,7 +235,7 @@ const waitFaults = ({ doc, calls }, known) => {
 const typeNamesIn = (type) => {
   const names = []
   const look = (node) => {
-    // What a callback takes is not what this call takes.
+    // Parameters of a callback are not parameters of this call.
     if (ts.isFunctionTypeNode(node)) return
     if (ts.isTypeReferenceNode(node)) names.push(node.typeName.getText())
     ts.forEachChild(node, look)

@@ -1,4 +1,4 @@
-// What the packages weigh as users get them, and how long they take to load beside redis-semaphore.
+// Measures what the packages weigh as users get them, and how long they take to load beside redis-semaphore.
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -33,7 +33,7 @@ export const publishedPackages = () =>
  */
 
 /**
- * What can be imported of a package, its main entry first.
+ * The entries of a package, its main entry first.
  *
  * @param {PublishedPackage} published
  * @returns {Entry[]}

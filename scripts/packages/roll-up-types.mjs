@@ -77,7 +77,7 @@ const withTypeOnlyExports = (code, typeOnly) => {
   return text
 }
 
-/** What an entry does not export is there for the compiler alone. */
+/** A declaration that an entry does not export is there for the compiler alone. */
 const withPublicComments = (code) => {
   const exported = new Set(exportsIn(code).flatMap(({ names }) => names))
   const file = ts.createSourceFile('entry.d.ts', code, ts.ScriptTarget.Latest)

@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { median } from '../median.mjs'
 
 /**
- * What a package costs its users, in bytes and files: what it weighed at the last look, and 2 to 3 % more. Each entry is
+ * The cost of a package for its users, in bytes and files: what it weighed at the last look, and 2 to 3 % more. Each entry is
  * four files. Decision 0036 says what core consists of, and what the 250,000 packed, 72,000 gzipped and 25 files would
  * take that were wanted.
  */
@@ -27,7 +27,7 @@ export const LIMITS = {
 }
 
 /**
- * What everything that an entry exports adds to a user's own bundle: minified, gzipped, peers left out.
+ * The size that everything an entry exports adds to a user's own bundle: minified, gzipped, peers left out.
  *
  * @param {string} folder of a project that has the package
  * @param {string} entry

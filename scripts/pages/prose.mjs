@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Dialect, LocalLinter } from 'harper.js'
 import { binary } from 'harper.js/binary'
 
-// Of Harper's rules those that find mistakes and nothing else here. The others are of style, or take a term for a mistake.
+// Those of Harper's rules that find mistakes and nothing else here. The others are of style, or take a term for a mistake.
 const RULES = [
   'AnA',
   'AnAnother',

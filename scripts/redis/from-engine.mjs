@@ -1,4 +1,4 @@
-/** What is said of it, so that nobody takes its figures for those of a Redis. */
+/** Its name in reports, so that nobody takes its figures for those of a Redis. */
 export const EMBEDDED = "embedded engine, for development: figures are not Redis's"
 
 /**

@@ -1,9 +1,9 @@
 import { RedisCluster, RedisServer, runSuites } from '@holdfast/faults/harness'
 import { inTwoRuns } from '../support/two-runs.mjs'
 
-// Of a WAIT on a new connection, servers before and after Redis 7.2 say different things.
+// A WAIT on a new connection is answered differently before and after Redis 7.2.
 const SMOKE = ['conformance', 'wire', 'replicas']
-/** What each kind of lock, semaphore and latch promises, and what depends on how a server answers. */
+/** Suites of what each kind of lock, semaphore and latch promises, and of how a server answers. */
 const CONTRACT = [
   ...['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock', 'waiting'],
   ...['wire', 'fair-lock-wire', 'fenced-wire', 'permit-wire', 'read-write-wire', 'schedule-wire'],
@@ -23,7 +23,7 @@ const NOT_ON_CLUSTERS = ['leaves the connection it was given open', 'closes the 
 const OF_CLUSTERS = ['cluster', 'cluster-moves']
 
 /**
- * What a server cannot be asked: Redis 6.2 answers nothing while it loads two MiB, which takes those tests too long, and
+ * Suites that a server cannot run: Redis 6.2 answers nothing while it loads two MiB, which takes those tests too long, and
  * has no option that allows DEBUG.
  */
 const WITHOUT = { 'redis-6.2': ['conditions-loading', 'ended-fields'] }
@@ -53,7 +53,7 @@ export const runOnOneServer = async (name, program, extent, interrupted) => {
   const server = await RedisServer.start({ binary: program })
   try {
     return await runSuitesTwice({
-      // Of the files, node-redis takes those that depend on the client.
+      // node-redis takes the files that depend on the client.
       projects: extent === 'smoke' ? ['ioredis6'] : ['ioredis6', 'noderedis6'],
       suites: extent === 'smoke' ? SMOKE : CONTRACT.filter((suite) => !WITHOUT[name]?.includes(suite)),
       env: { HOLDFAST_TEST_REDIS_URL: server.url, HOLDFAST_REDIS_SERVER: program },

@@ -56,7 +56,7 @@ export const programPath = (server, cache) => {
   )
 }
 
-/** Of all that is fetched for it: another hash, or another library, is another folder. */
+/** A hash of all that is fetched for it: another hash, or another library, is another folder. */
 const hashesOf = ({ wheel, debian, libraries = [] }) =>
   [wheel, debian?.package, ...libraries].flatMap((each) => each?.sha256 ?? [])
 
@@ -88,7 +88,7 @@ const placeProgram = async (from, to) => {
   await chmod(to, 0o755)
 }
 
-/** What a program says of itself, or why it does not run on this machine. */
+/** The version that a program tells, or why it does not run on this machine. */
 const checked = async ({ version, family }, path) => {
   try {
     const said = await run(path, ['--version'], { limitMs: 10_000 })

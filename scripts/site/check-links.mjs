@@ -35,7 +35,7 @@ export const checkLinks = (folder, expected) => {
 const linkOf = ([, tag, attribute, value]) => ({ tag, attribute, address: decoded(value) })
 
 const faultOf = ({ tag, address }, page, ids, folder) => {
-  // What a reader may click on leads where it likes; what the browser loads by itself stays here.
+  // A link that a reader may click on leads where it likes; what the browser loads by itself stays here.
   if (/^(https?:|mailto:|\/\/)/.test(address)) return tag === 'a' ? '' : 'is loaded from another host'
   if (address.startsWith('data:')) return ''
   const [path, anchor] = address.split('#')

@@ -1,4 +1,4 @@
-// What `npm run version` would make of the changesets, in a copy: every changeset can be read, and names packages there are.
+// Runs `npm run version` in a copy: every changeset can be read, and names packages there are.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -8,7 +8,7 @@ const LIMIT_MS = 180_000
 /** How git, npm, apt-get, pip and Maven begin the line of an error; npm's first ones only have its code. */
 const REASON = /^(fatal:|npm error (?!code |errno |syscall |A complete log)|E:|ERROR:|\[ERROR\])/
 
-/** What Maven says when it could not fetch something: `whenAway` of `fetched`. */
+/** Maven's messages when it could not fetch something: `whenAway` of `fetched`. */
 export const MAVEN_IS_AWAY = /Could not (transfer|resolve|find) (artifact|dependencies)/
 
 /** A registry or its client is not there, or has no longer what it had: nothing that a test could judge. */

@@ -6,7 +6,7 @@ import { PAGES, withTables } from './tables.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FILE = 'docs/support.json'
-/** Of the tests that failed, so that a page stays legible. */
+/** Names of as many failed tests, so that a page stays legible. */
 const MOST_NAMES = 3
 
 /**

@@ -2,7 +2,7 @@
 export const PAGES = ['docs/support.md', 'README.md']
 
 /**
- * What stands in each table, in this order. A cell that a row has not is none that is run, and `left` says why, by column:
+ * The content of each table, in this order. A cell that a row has not is none that is run, and `left` says why, by column:
  * below the table the reason stands once for all rows.
  */
 const TABLES = {

@@ -3,7 +3,7 @@ import { Locked, currentHold } from '@holdfast/core/decorators'
 import { decorate } from '../decorate.mjs'
 import { reentrant } from '../reentrant.mjs'
 
-/** What each customer did, in an order that everybody agrees on. */
+/** The deeds of each customer, in an order that everybody agrees on. */
 export class Ledger {
   entries = []
   deepest = 0

@@ -46,7 +46,7 @@ export class Fleet {
     return started.url
   }
 
-  /** As `kill -9` does: the process can do nothing about it. */
+  /** Ends like `kill -9`: the process can do nothing about it. */
   async kill(pid) {
     const killed = [...this.processes.values()].find(({ child }) => child.pid === pid)
     killed.child.kill('SIGKILL')

@@ -32,7 +32,7 @@ await app.listen({ host: config.host, port: config.port })
 const schedule = startSweep({ sweep, at: config.sweepAt, log })
 
 let isClosing = false
-/** What takes locks ends first, then the locks, then the connection that carries them. */
+/** Users of locks end first, then the locks, then the connection that carries them. */
 const shutDown = async (signal) => {
   if (isClosing) return
   isClosing = true

@@ -10,7 +10,7 @@ export const startTelemetry = () => {
   const serializer = new PrometheusSerializer()
 
   return {
-    /** What Prometheus reads. */
+    /** The metrics page that Prometheus reads. */
     async text() {
       const { resourceMetrics } = await exporter.collect()
       return serializer.serialize(resourceMetrics)

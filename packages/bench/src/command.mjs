@@ -1,4 +1,4 @@
-// What the commands of the bench have in common: how they begin, what they measure on, and how they end.
+// Common parts of the commands of the bench: how they begin, what they measure on, and how they end.
 import { UsageError } from '../../../scripts/command-line.mjs'
 import { interruption } from '../../../scripts/interruption.mjs'
 import { provideRedis } from '../../../scripts/redis/provide-redis.mjs'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** What every scenario works with: the server, what was asked for, and what could not be loaded. */
+/** Everything that a scenario works with: the server, what was asked for, and what could not be loaded. */
 export class Context {
   /** Part of every name this run uses, so that what it leaves behind can be found. */
   runId = randomBytes(6).toString('hex')

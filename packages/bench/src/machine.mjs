@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 
 const { resolve } = createRequire(import.meta.url)
 
-/** What a figure depends on besides the code. */
+/** Facts of the machine on which a figure depends. */
 export const machineFacts = () => ({
   node: process.version,
   ioredis: versionOf('ioredis'),

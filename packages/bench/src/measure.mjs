@@ -14,7 +14,7 @@ export const warmUp = async (cells, how, { signal, log }) => {
   log(`warm-up: ${cells.length} contestants, ${how.ms} ms each`)
   for (const cell of cells) {
     signal.throwIfAborted()
-    // What fails here fails again when it is measured, and is told then.
+    // A failure here is repeated when it is measured, and told then.
     await cell.run(how).catch(() => undefined)
   }
 }
@@ -39,7 +39,7 @@ export const measure = async (cell, { flows, ms, leadInMs = LEAD_IN_MS }, { info
   }
 }
 
-/** What a table or a bar says of a cell besides its figures. */
+/** Words of a table or a bar about a cell, besides its figures. */
 export const whoIs = ({ setting, name, kind }) => ({ setting, name, kind })
 
 /**

@@ -31,7 +31,7 @@ class Network {
     this.#url = url
   }
 
-  /** What a PING takes while nothing else is on the way, ms, the median. */
+  /** Median ms of a PING while nothing else is on the way. */
   async roundTripMs(times) {
     const redis = await connect(optionsFor(this.#url, false))
     try {

@@ -13,7 +13,7 @@ class Neighbour {
     this.#worker = worker
   }
 
-  /** What part of a core it had, each time. */
+  /** The part of a core that it had, each time. */
   get parts() {
     return this.#parts
   }

@@ -31,7 +31,7 @@ export const pushTimes = async ([from, to], { times, pauseMs }, context) => {
     const ms = []
     for (let i = 0; i < times; i += 1) {
       const heard = to.call('pushed')
-      // As long as a holder keeps what a waiter waits for: a process that has slept takes longer to hear.
+      // Holds for as long as a holder keeps a lock: a process that has slept takes longer to hear.
       await sleep(pauseMs())
       const sentAt = await from.call('push', { to: 1 })
       ms.push(((await heard) - sentAt) / 1e6)

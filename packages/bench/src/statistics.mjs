@@ -12,7 +12,7 @@ export const summary = (values) => ({
   max: Math.max(...values),
 })
 
-/** Of samples that have the same figures, each figure's summary. @param {Record<string, number>[]} samples at least one */
+/** The summary of each figure of samples that have the same figures. @param {Record<string, number>[]} samples at least one */
 export const summaries = (samples) =>
   Object.fromEntries(
     Object.keys(samples[0]).map((figure) => [figure, summary(samples.map((each) => each[figure]))]),

@@ -8,7 +8,7 @@ import { openIn } from './workers.mjs'
 /** At least as long as a waiter needs to stand still, and as long again, so that no poll is in step with it. */
 const BEFORE_MS = 60
 
-/** What is no lock: a script publishes, the other process hears it. */
+/** The floor, without a lock: a script publishes, the other process hears it. */
 const FLOOR = 'a push without a lock'
 
 /**

@@ -12,7 +12,7 @@ export const warmUp = async (workers, variants, { ms = MS }, context) => {
     context.signal.throwIfAborted()
     context.log(`warm-up: ${variant}`)
     const what = { variant, name: context.name('warm-up', variant), flows: FLOWS, ms, holdMs: 0 }
-    // What fails here fails again when it is measured, and is told then.
+    // A failure here is repeated when it is measured, and told then.
     await Promise.allSettled(workers.map((worker) => worker.call('contend', what)))
   }
   context.log('warm-up: a chain of pushes')

@@ -1,4 +1,4 @@
-/** What is done under the lock: the bench measures everything else. */
+/** The work under the lock: the bench measures everything else. */
 export const work = async () => undefined
 
 /** Lease of every contestant where settings are equal, ms. */

@@ -109,7 +109,7 @@ export interface Sorting {
   readonly isDown: boolean
 }
 
-/** Of each column, the way that is asked for most: the longest held, the most contended. */
+/** The first order of each column: the longest held, the most contended. */
 export const FIRST_WAY: Record<SortKey, boolean> = {
   ...{ name: false, kind: false, holder: false, since: false, lease: false },
   ...{ waiting: true, wait: false, age: false },

@@ -79,7 +79,7 @@ export class BoardStore {
   state: BoardState | null = null
   canBreak = false
   connection: Connection = 'connecting'
-  /** Of what rows show; and of that and their ages. */
+  /** Versions: one of what rows show, one of that and their ages. */
   version = 0
   private live: Live | null = null
 

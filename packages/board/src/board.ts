@@ -56,7 +56,7 @@ export function createBoard(locks: LockClient, options: BoardOptions = {}): Boar
   }
   return {
     handle: async (request, response) => {
-      // What comes with it is not read: nothing of the board has a body.
+      // A request's body is not read: nothing of the board has one.
       request.resume()
       const { reply, isHead } = await respond(() => requestOfNode(request))
       writeToNode(response, reply, isHead)

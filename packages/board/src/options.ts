@@ -1,6 +1,6 @@
 import { checkOptions, InvalidArgumentError, type KnownKeys } from '@holdfast/core'
 
-/** What somebody wants to do. */
+/** The action that `authorize` is asked about. */
 export type BoardAction =
   | { readonly type: 'view' }
   /** Release the lock, if `holder` still has it. */
@@ -19,7 +19,7 @@ export interface BoardLogEntry {
   readonly outcome: 'released' | 'changed' | 'not-held' | 'denied' | 'failed'
   readonly lockName: string
   readonly holder: string
-  /** As `authorize` named it. */
+  /** The name that `authorize` gave. */
   readonly user: string | undefined
   readonly detail: string
   readonly at: Date
@@ -69,7 +69,7 @@ export interface Settings {
   readonly basePath: string
   readonly authorize:
     ((request: unknown, action: BoardAction) => BoardPermission | Promise<BoardPermission>) | null
-  /** What it returns may be a promise, which may fail. */
+  /** It may return a promise, which may fail. */
   readonly log: (entry: BoardLogEntry) => unknown
   readonly title: string
   readonly allowedHosts: ReadonlySet<string> | null

@@ -5,7 +5,7 @@ import { UsageError } from './connection.js'
 import { EXIT } from './exit-code.js'
 import type { Output } from './terminal.js'
 
-/** What this needs of `@holdfast/board`, which is loaded if it is installed. */
+/** The part of `@holdfast/board` that this needs; it is loaded if it is installed. */
 interface BoardPackage {
   readonly createBoard: (
     locks: LockClient,

@@ -4,7 +4,7 @@ import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { LockClient, RedisUnavailableError, type LockClientOptions } from '@holdfast/core'
 import { Cluster, Redis } from 'ioredis'
 
-/** As the options of the command line name them. */
+/** Options of a connection, by their names on the command line. */
 export interface ConnectionOptions {
   readonly url: string
   readonly cluster?: boolean
@@ -43,7 +43,7 @@ export class Connection {
 
   constructor(private readonly options: ConnectionOptions) {}
 
-  /** What it connects to, without the password. */
+  /** The address that it connects to, without the password. */
   get described(): string {
     const { sentinel, master = 'mymaster' } = this.options
     return sentinel === undefined ? this.urls.map(withoutSecrets).join(',') : `${master} behind ${sentinel}`
@@ -53,7 +53,7 @@ export class Connection {
     return this.options.cluster === true
   }
 
-  /** What stands before every name in Redis. */
+  /** The prefix of every name in Redis. */
   get keyPrefix(): string {
     return this.options.keyPrefix ?? ''
   }
@@ -139,7 +139,7 @@ export class Connection {
       {
         redisOptions,
         ...(prefix !== undefined && { keyPrefix: prefix }),
-        // What CLUSTER SLOTS names is what a certificate is for, when it is a name.
+        // A certificate is for the name in CLUSTER SLOTS, when that has one.
         dnsLookup: (address, found) => found(null, address),
       },
     )

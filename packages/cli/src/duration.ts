@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Of Node's timers: 2^31 - 1 ms, 24 days. */
+/** The longest time of Node's timers: 2^31 - 1 ms, 24 days. */
 const LONGEST_MS = 2_147_483_647
 
 /** `500ms`, `30s`, `5m`, `2h`, `1d`; a bare number is seconds, as of sleep and flock. @returns milliseconds */

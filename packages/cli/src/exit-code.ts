@@ -8,7 +8,7 @@ export const EXIT = {
   declined: 3,
   /** The arguments cannot be meant. */
   usage: 64,
-  /** What stands under the name is no lock. */
+  /** The key of the name is no lock. */
   notALock: 65,
   /** Redis cannot be reached, or refuses to work. */
   unavailable: 69,
@@ -25,7 +25,7 @@ export const EXIT = {
 
 const SIGNALS_FROM = 128
 
-/** Of a process that a signal ended, as a shell tells it. */
+/** The code of a process that a signal ended, as a shell tells it. */
 export function codeOfSignal(number: number): number {
   return SIGNALS_FROM + number
 }

@@ -14,7 +14,7 @@ import { top } from './live/top.js'
 import { watch } from './live/watch.js'
 import { ofProcess, Output, printableLines, whenBroken, type Terminal } from './terminal.js'
 
-/** What the command line is run with. */
+/** The environment of the command line. */
 export interface MainOptions {
   /** The module that runs as the guardian of `run`. */
   readonly guardian: string
@@ -38,7 +38,7 @@ export async function main(
   let json = args.slice(0, end).includes('--json')
   const outputEnd = new AbortController()
   whenBroken(terminal.stdout, (error) => outputEnd.abort(brokenBy(error)))
-  // What is said there is beside the work, which goes on without it.
+  // A message there is beside the work, which goes on without it.
   whenBroken(terminal.stderr, () => undefined)
   const program = programOf(
     actionsFor({ terminal, guardian, outputEnd: outputEnd.signal, program: () => program }),

@@ -6,7 +6,7 @@ import { UsageError, type ConnectionOptions } from './connection.js'
 import type { LockChoice } from './run/kept.js'
 import type { Shell } from './completion.js'
 
-/** What the commands do; the program only reads the command line. Each resolves with the exit code. */
+/** The actions of the commands; the program only reads the command line. Each resolves with the exit code. */
 export interface Actions {
   run(options: RunOptions, common: CommonOptions): Promise<number>
   list(options: { pattern: string; limit: number }, common: CommonOptions): Promise<number>

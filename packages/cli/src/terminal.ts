@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** What a stream of a process has beside that of any stream. */
+/** Members that a stream of a process has beside those of any stream. */
 interface MaybeTerminal {
   readonly isTTY?: boolean
   readonly columns?: number

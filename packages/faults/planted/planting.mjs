@@ -15,7 +15,7 @@ const entryOf = ({ file }) => ENTRY_OBJECTS.find((object) => file.startsWith(`${
 export const moduleOf = (bug) =>
   isLua(bug) ? `core/src/${entryOf(bug) ?? 'redis'}/lua-sources.ts` : bug.file
 
-/** What the compiler makes of that module. The bundles in dist are made of it. */
+/** The compiler's output for that module. The bundles in dist are made of it. */
 export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/build/').replace(/\.ts$/, '.js')
 
 /** The compiler indents as it likes and ends statements with a semicolon. */

@@ -64,7 +64,7 @@ const lookByScript = async (command, { bug, signal }) => {
 }
 
 const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
-  // As jest.config.js deals the files out; the last part is in every path.
+  // Files as jest.config.js deals them out; the last part is in every path.
   const [, project] = PROJECTS.find(([part]) => test.includes(part))
   const pattern = only ? ['--testNamePattern', only] : []
   const args = [...JEST, '--selectProjects', project, ...pattern, '--runTestsByPath', test]

@@ -1,4 +1,4 @@
-// What the fence costs: a transaction that reads and writes a row, with it and without it, in turns. Arguments: name of the
+// The cost of the fence: a transaction that reads and writes a row, with it and without it, in turns. Arguments: name of the
 // database, its URL, ms of each turn.
 import { open } from './open.mjs'
 

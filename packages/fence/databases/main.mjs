@@ -32,7 +32,7 @@ const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest] [--only <
 
 A database that cannot be had here is not run, and said. Exit code: 0 all tests passed; 1 otherwise.`
 
-/** What is run of each library: the newest, and the oldest of its range of peers. */
+/** Versions that are run of each library: the newest, and the oldest of its range of peers. */
 const VERSIONS = {
   newest: {
     'better-sqlite3': '13.2.0',

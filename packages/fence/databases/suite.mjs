@@ -1,4 +1,4 @@
-// What a fence decides, with every library on every database and level. Run in a project that has the libraries:
+// Decisions of a fence, with every library on every database and level. Run in a project that has the libraries:
 // node --test suite.mjs, with FENCE_DATABASES: URLs of PostgreSQL, MariaDB and a file of SQLite; null where there is none.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

@@ -18,7 +18,7 @@ import { inTwoRuns } from '../../../scripts/support/two-runs.mjs'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const TESTS = 'packages/interop/test'
-/** What a NameMapper changes is what keys and channels are called. */
+/** A NameMapper changes the names of keys and channels. */
 const MAPPED = ['names', 'locks', 'semaphore']
 const PREFIX = 'service:'
 const JEST = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.config.js', '-i', '--json']

@@ -131,7 +131,7 @@ function campaign(
   election
     .lead((term) => work?.call(host, term), { signal })
     .catch((error: unknown) => {
-      // What no later try would change, such as something else under the name: without a word nobody would lead.
+      // An error that no later try would change, such as something else under the name: without a word nobody would lead.
       const report = onError ?? ((reason: unknown) => process.emitWarning(reason as Error))
       report(error)
     })

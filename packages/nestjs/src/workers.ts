@@ -1,6 +1,6 @@
 import type { DiscoveryService } from '@nestjs/core'
 
-/** What is used of a worker of BullMQ, and what nothing else has. */
+/** The members of a worker of BullMQ that nothing else has. */
 interface WorkerLike {
   close(): Promise<unknown>
   getNextJob(token: string): unknown

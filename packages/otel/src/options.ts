@@ -8,7 +8,7 @@ import { lockNameTemplate } from './lock-name-template.js'
  */
 export type LockNaming = 'template' | 'raw' | 'omit' | ((lockName: string) => string)
 
-/** What is measured, and how it is exported. */
+/** Options of what is measured, and how it is exported. */
 export interface InstrumentationOptions {
   /** Default 'template'. */
   lockName?: LockNaming | undefined

@@ -4,7 +4,7 @@ import type { RedisClient } from './redis-client.js'
 // Locks of the library that this one stands for are strings: they are waited for, not an error.
 const OPTIONS: LockClientOptions = { foreignLocks: 'wait' }
 
-/** What ioredis and node-redis have in common, and how each says that a connection has ended for good. */
+/** Members that ioredis and node-redis share, and how each says that a connection has ended for good. */
 interface Connection {
   once(event: 'end', listener: () => void): unknown
   readonly status?: string

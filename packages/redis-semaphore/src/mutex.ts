@@ -84,7 +84,7 @@ export class Mutex {
     await hold?.release()
   }
 
-  /** What is no lock of Holdfast is somebody else's, as for redis-semaphore; it is looked at again and again. */
+  /** A key that is no lock of Holdfast is somebody else's, as for redis-semaphore; it is looked at again and again. */
   async #take(signal: AbortSignal | undefined): Promise<Hold | null> {
     const { leaseMs, waitMs, retryMs } = this.#options
     const endsAt = now() + waitMs

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-// What a drop-in takes from the process: it has no client, and so no Runtime, of its own.
+// Clocks and timers that a drop-in takes from the process: it has no client, and so no Runtime, of its own.
 
 export function randomIdentifier(): string {
   return randomUUID()

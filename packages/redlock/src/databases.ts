@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@holdfast/core'
 import { quit } from './lock-clients.js'
 import type { RedisClient } from './redis-client.js'
 
-/** What the clients that can be opened once more have in common. */
+/** Members common to clients that can be opened once more. */
 interface Duplicable {
   readonly options?: { readonly db?: unknown; readonly database?: unknown }
   readonly isCluster?: boolean
@@ -11,9 +11,9 @@ interface Duplicable {
   once(event: 'end', listener: () => void): unknown
   on(event: 'error', listener: () => void): unknown
   connect(): Promise<unknown>
-  /** Of ioredis. */
+  /** The option of ioredis. */
   disconnect?(): unknown
-  /** Of node-redis. */
+  /** The option of node-redis. */
   destroy?(): unknown
 }
 

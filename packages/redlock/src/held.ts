@@ -2,7 +2,7 @@ import type { Taken } from './taken.js'
 
 const taken = new WeakMap<object, Taken>()
 
-/** What a lock that was given by this package holds; undefined for one that somebody else has made. */
+/** The hold behind a lock of this package; undefined for one that somebody else has made. */
 export function heldBy(lock: object): Taken | undefined {
   return taken.get(lock)
 }

@@ -10,7 +10,7 @@ export interface ExecutionResult {
   readonly start: number
 }
 
-/** What a lock asks of the redlock that gave it. */
+/** Calls of a lock to the redlock that made it. */
 export interface LockKeeper {
   /** Gives a lock back. @throws ExecutionError */
   release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>

@@ -7,7 +7,7 @@ import type { RedisClient } from './redis-client.js'
 const LONGEST_MS = 2_147_483_647
 const NOT_WHOLE = 'Duration must be an integer value in milliseconds.'
 
-/** What is to be locked on each Redis, and for how long. */
+/** The resources to lock on each Redis, and for how long. */
 export interface LockRequest {
   readonly resources: readonly string[]
   readonly duration: number
@@ -43,7 +43,7 @@ export class Member {
   }
 }
 
-/** What no Redis needs to be asked about. @throws InvalidArgumentError */
+/** Checks that need no Redis. @throws InvalidArgumentError */
 export function checkRequest(resources: unknown, duration: unknown, durationName: string): void {
   if (!Array.isArray(resources) || resources.length === 0) {
     throw new InvalidArgumentError('resources', resources, 'a list of at least one name')

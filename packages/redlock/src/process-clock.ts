@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-// What a drop-in takes from the process: it has no client, and so no Runtime, of its own.
+// Clocks and timers that a drop-in takes from the process: it has no client, and so no Runtime, of its own.
 
 /** Wall-clock ms: `expiration` of a lock is compared with `Date.now()`. */
 export function wallNow(): number {

@@ -21,7 +21,7 @@ interface Attempting {
   readonly log: AttemptLog
 }
 
-/** What an attempt to take the lock on several Redis clients has come to. */
+/** The outcome of an attempt on several Redis clients. */
 interface Round {
   readonly ballot: Ballot
   /** Null without a quorum; nothing is held then. */

@@ -109,7 +109,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
     }
     const extended = await this.#quorum.operate(taken, used, (ballot) => taken.extend(duration, ballot))
     const { attempts } = agreed(extended)
-    // As with redlock, it can still be released: many programs do not keep what extend gives.
+    // It can still be released, as with redlock: many programs do not keep what extend gives.
     existing.expiration = 0
     const { driftFactor } = used
     const expiration = expirationOf({ duration, driftFactor }, taken.trustedForMs, wallNow())

@@ -17,7 +17,7 @@ export function jittered({ retryDelay, retryJitter }: RetrySettings): number {
 
 /** The attempts of one operation. */
 export class AttemptLog {
-  /** Of endless attempts the last one only: the list would grow for as long as the resource is taken. */
+  /** Only the last of endless attempts is kept: the list would grow for as long as the resource is taken. */
   readonly attempts: Promise<ExecutionStats>[] = []
   made = 0
   readonly #most: number

@@ -4,7 +4,7 @@ import { refused } from './errors.js'
 import type { LockRequest, Member } from './member.js'
 import type { RedisClient } from './redis-client.js'
 
-/** What one acquisition holds, of each Redis client that has given it. */
+/** The holds of one acquisition, by Redis client. */
 export class Taken {
   readonly #holds = new Map<RedisClient, LockHold>()
   readonly #members: readonly Member[]

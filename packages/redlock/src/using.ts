@@ -6,7 +6,7 @@ import { asError } from './taken.js'
 /** Aborts when the lock is lost; `error` says why, as `reason` does. */
 export type RedlockAbortSignal = AbortSignal & { error?: Error }
 
-/** What a routine can see of its lock. */
+/** The view that a routine has of its lock. */
 export interface RedlockUsingContext {
   /** The lock as it was last extended. */
   lock: Lock
@@ -14,13 +14,13 @@ export interface RedlockUsingContext {
   extensions: number
 }
 
-/** What `using` runs while the lock is held. */
+/** The routine that `using` runs while the lock is held. */
 export type Routine<T> = (signal: RedlockAbortSignal, context: RedlockUsingContext) => Promise<T>
 
 /** All in ms. */
 export interface ExtensionTerms {
   readonly duration: number
-  /** What is left of the lock when it is extended. */
+  /** Remaining time at which the lock is extended. */
   readonly threshold: number
 }
 

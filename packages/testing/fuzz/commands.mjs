@@ -1,7 +1,7 @@
 import { DIGESTS } from './scripts.mjs'
 import { isCalm } from './words.mjs'
 
-// Of each command that the engine knows: arguments that are plausible, or nearly so.
+// Arguments of each command that the engine knows: that are plausible, or nearly so.
 
 /** @typedef {import('./words.mjs').Words} Words */
 /** @typedef {import('./words.mjs').Word} Word */
@@ -206,7 +206,7 @@ const ON_THE_SERVER = {
   flushall: (w) => some(w, 0, 1, () => word(w, 'SYNC', 'ASYNC', 'NO')),
   flushdb: (w) => some(w, 0, 1, () => word(w, 'SYNC', 'ASYNC', 'NO')),
   select: (w) => [w.pick(['0', '0', '99', '-1', 'x', ''])],
-  // Of no replica: at once. A time to wait of 0 would be without end.
+  // Waiting for no replica returns at once. A time to wait of 0 would be without end.
   wait: () => ['0', '1'],
   script: (w) =>
     w.pick([
@@ -228,7 +228,7 @@ const ON_THE_SERVER = {
   reset: () => [],
 }
 
-/** Of a connection that subscribes. */
+/** Commands of a connection that subscribes. */
 const SUBSCRIBING = {
   subscribe: (w) => some(w, 1, 2, w.channel),
   ssubscribe: (w) => [w.channel()],
@@ -272,7 +272,7 @@ export const commandFrom = (w) => {
   return [w.chance(0.1) ? name.toUpperCase() : name, ...(isSpoiled ? spoiled(w, args) : args)]
 }
 
-/** What scripts may call, or may not, and whose answer has an order. Not WAIT: since 7.2 they may. */
+/** Commands that scripts may or may not call, with an answer in order. Not WAIT: since 7.2 they may. */
 const FROM_SCRIPTS = ['publish', 'spublish', 'ping', 'echo', 'reset', 'select', 'subscribe']
 
 /** A command for a script to run. @param {Words} w @returns {Word[]} */

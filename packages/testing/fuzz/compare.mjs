@@ -90,7 +90,7 @@ const sorted = (reply) =>
   Array.isArray(reply) ? [...reply].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)) : reply
 const asText = (_, value) => (typeof value === 'bigint' ? String(value) : value)
 
-/** What Redis says in no order, or what is of one server alone. @type {Record<string, (reply: any, words: string[]) => any>} */
+/** Replies in no order, or of one server alone. @type {Record<string, (reply: any, words: string[]) => any>} */
 const NORMAL = {
   keys: sorted,
   scan: (reply) => (Array.isArray(reply) ? [reply[0], sorted(reply[1])] : reply),

@@ -88,7 +88,7 @@ export class EngineSide {
       case 'command': {
         const words = step.words.map((word) => textOf(word, beginning))
         const reply = asRead((step.on === 0 ? this.#first : this.#second).command(words))
-        // Of a subscription each confirmation is a reply of its own.
+        // Each confirmation of a subscription is a reply of its own.
         return step.on === 1 && !CONFIRMATION.test(reply?.[0]?.[0] ?? '') ? [reply] : reply
       }
       case 'role':

@@ -4,7 +4,7 @@ import { programOf } from './program.mjs'
 
 /** Between them the scripts that programs bring along are forgotten, on both sides. */
 const PROGRAMS_PER_RESET = 500
-/** What does not show in each of so many runs is the clock's: a key that ends in that very microsecond. */
+/** A difference that does not show in each of so many runs is the clock's: a key that ends in that very microsecond. */
 const TIMES = 6
 
 /** One mistake shows in many programs; of several it helps to see more than one. */

@@ -59,7 +59,7 @@ const single = (w, name) => {
   }
 }
 
-/** What loops over a count gets no large one: neither a hostile word, nor a lease in its place because a word is missing. */
+/** Scripts that loop over a count get no large one: neither a hostile word, nor a lease in its place because a word is missing. */
 const withSmall = (w, args) => {
   const place = w.whole(args.length)
   return args.map((each, i) => (i === place ? w.pick(['', 'abc', '-1', '0', '1', '2', '1.5', '\xff']) : each))
@@ -80,7 +80,7 @@ const subscription = (w) => {
   return command([name, ...SUBSCRIPTIONS[name](w)], 1)
 }
 
-/** Of several troubles at once each release tells of another one first. */
+/** With several troubles at once each release tells of another one first. */
 const TROUBLES = [
   (w) => ({ kind: 'role', role: w.pick(['replica', 'primary']) }),
   (w) => command(['config', 'set', 'maxmemory', w.pick(['1', '0'])]),

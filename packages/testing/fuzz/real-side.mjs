@@ -16,7 +16,7 @@ import { DIGESTS, SCRIPTS } from './scripts.mjs'
  * @typedef {{ replies: (Reply | null)[], times: number[], endedAt: number, messages: string[][][], keys: Map<string, [string, Reply, number]> }} Transcript
  */
 
-/** What both sides listen to all the time; PSUBSCRIBE * hears the rest. */
+/** Channels that both sides listen to all the time; PSUBSCRIBE * hears the rest. */
 export const SHARD_CHANNELS = ['ch:x', 'ch:y', 'in:h~a', 'in:h~b', 'news']
 /** It ends what is waited for. No channel of programs. */
 export const MARKER = 'that is all'
@@ -166,7 +166,7 @@ export class RealSide {
   }
 }
 
-/** What has 63 bits is too much for a number of Lua, which makes the least of it. */
+/** An integer of 63 bits is too large for a number of Lua, which makes the least of it. */
 const endOf = (endsAt) => (endsAt === -(2n ** 63n) ? Number(2n ** 63n) : Number(endsAt))
 const timeIn = ([seconds, us]) => Number(seconds) * 1_000 + Number(us) / 1_000
 

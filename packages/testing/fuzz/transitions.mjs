@@ -1,4 +1,4 @@
-// Of each script of Holdfast: KEYS and ARGV as its header has them, with values that fit together.
+// Arguments of each script of Holdfast: KEYS and ARGV as its header has them, with values that fit together.
 
 /** @param {import('./words.mjs').Words} w */
 const callOf = (w) => {
@@ -7,7 +7,7 @@ const callOf = (w) => {
   const publish = w.pick(['PUBLISH', 'PUBLISH', 'SPUBLISH'])
   const sequence = 1 + w.whole(6)
   const ttl = w.longMs()
-  // Of each command: its sequence, through which sequence copies are refused, how long.
+  // The numbers of each command: its sequence, through which sequence copies are refused, how long.
   const stamp = [`${sequence}`, w.chance(0.6) ? '0' : `${sequence - w.whole(2)}`, ttl]
   const before = `T:${name}:`
   const behind = ':r:'

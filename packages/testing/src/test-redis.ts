@@ -20,7 +20,7 @@ export interface TestRedisOptions {
 
 const CONDITIONS = ['well', 'loading', 'read only', 'out of memory']
 
-/** What `start` keeps. */
+/** Options that `start` keeps. */
 export interface StartOptions {
   /** Whether all data and scripts are gone, as after the restart of a server that keeps nothing. Default false. */
   readonly empty?: boolean | undefined
@@ -31,7 +31,7 @@ export interface StartOptions {
  * that a real one would run. Clients on one TestRedis share its keys, as processes share a server; it needs no closing.
  */
 export class TestRedis implements RedisSource {
-  /** What LockClient finds it by. */
+  /** The symbol by which LockClient finds it. */
   readonly '@holdfast/redis': object
   private readonly time: VirtualTime
   private readonly server: TestServer
@@ -125,7 +125,7 @@ export class TestRedis implements RedisSource {
     return listen(this.server, options)
   }
 
-  /** What the server refuses: nothing, everything while it loads, writes, or what needs memory. */
+  /** Commands that the server refuses: none, everything while it loads, writes, or what needs memory. */
   set condition(condition: 'well' | 'loading' | 'read only' | 'out of memory') {
     if (!CONDITIONS.includes(condition)) {
       throw new TypeError(`condition must be one of ${CONDITIONS.join(', ')}, but is ${condition}`)

@@ -57,7 +57,7 @@ export class TestServer implements Server {
     }
   }
 
-  /** As a restart without saved data leaves it. */
+  /** Empties the server, like a restart without saved data. */
   empty(): void {
     this.engine.keyspace.clear()
     this.engine.scripting.flush()

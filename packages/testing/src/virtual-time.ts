@@ -16,7 +16,7 @@ const random = Math.random
 // Not in the async context of whoever happens to set a timer.
 const outside = new AsyncResource('holdfast-testing')
 
-// As many turns in a row without work: what a turn resolves may send something in the next.
+// Turns in a row without work before time goes on: what a turn resolves may send something in the next.
 const QUIET_TURNS = 3
 const MOST_TURNS = 100_000
 
@@ -101,7 +101,7 @@ export class VirtualTime {
   private soonest(): Timer | undefined {
     let soonest: Timer | undefined
     for (const timer of this.timers) {
-      // Of two for the same moment, the one that was set first.
+      // The first that was set, of two for the same moment.
       if (!soonest || timer.dueAt < soonest.dueAt) {
         soonest = timer
       }
@@ -164,7 +164,7 @@ export class VirtualTime {
       nextTick,
       microtask,
       random,
-      // As long as those of other clients: who reads an owner goes by that.
+      // An id as long as those of other clients: readers of owners go by that.
       id: () => randomBytes(16).toString('base64url').slice(0, 21),
       bytes: (count) => new Uint8Array(randomBytes(count)),
     }

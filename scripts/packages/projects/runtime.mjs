@@ -1,4 +1,4 @@
-// What a runtime must do for Holdfast, seen from a project of a user: every entry loads in both formats, and with each
+// Tests what a runtime must do for Holdfast, seen from a project of a user: every entry loads in both formats, and with each
 // client a lock excludes, wakes, renews, is lost when it is released by force, and outlives a broken connection and a
 // killed process. Arguments: `ioredis` or `redis`, and the entries to load; `--hold NAME` holds a lock until it is
 // killed.

@@ -26,7 +26,7 @@ const RECIPES = JSON.parse(readFileSync('recipes.json', 'utf8'))
 const [RECIPE] = RECIPES['docs/queues.md']['Jobs that share a resource'].blocks
 const [PROGRAM] = RECIPES['packages/bullmq/README.md']['@holdfast/bullmq'].blocks
 
-/** What each job does: `began` is told, and locks are there to its end. */
+/** The job: `began` is told, and locks are there to its end. */
 const workOf = (name, locks, redis) => async (job) => {
   await redis.rpush(`${name}:began`, job.id)
   process.send?.('began')

@@ -37,7 +37,7 @@ const CALLS = Object.fromEntries(
   }),
 )
 
-/** What a cell of the table says: times in UTC, or how many runs. */
+/** The text of a cell of the table: times in UTC, or how many runs. */
 const saidBy = (cell) => {
   const [, time, count] = /^\**(?:(\d\d:\d\d)|(\d+|one|all three) runs?|not at all)?/.exec(cell)
   if (count || cell.startsWith('all three')) return { one: 1, undefined: 3 }[count] ?? Number(count)
@@ -119,7 +119,7 @@ if (role === 'fleet') {
     console.log(`${isRight ? 'ok' : 'WRONG'}: ${kind}${text}`)
     if (!isRight) wrong.push(kind)
   }
-  /** What a process of its own says, or that it has ended. */
+  /** Messages of a process of its own, or that it has ended. */
   const ask = async (...args) => {
     const ofProcess = args.includes('node-cron') ? process.env : env
     const child = fork(program, args, { env: ofProcess, execArgv: ['--no-warnings'] })

@@ -40,7 +40,7 @@ async function go() {
     for (const file of files) await copyFile(join(sources('go'), file), join(download, file))
     await fetched("Go's modules", 'go', ['build', '-o', join(part, 'turns'), '.'], {
       cwd: download,
-      // Of the compiler's lines none begins so.
+      // None of the compiler's lines begins so.
       whenAway: /^go: /m,
     })
   })

@@ -65,7 +65,7 @@ const typeError = (word) => (error) => {
   throw error
 }
 
-/** What the library and Holdfast make of each other: words of the page's columns. */
+/** How the library and Holdfast treat each other: words of the page's columns. */
 async function seen(redis, locks, [, how, back]) {
   const lock = locks.getLock(NAME)
   const words = {}

@@ -42,7 +42,7 @@ export const costOfBoard = async ({ keys, locks, seconds }, interrupted) => {
     }
     const ways = []
     const measure = async (way) => {
-      // What the change itself costs is over by then.
+      // The cost of the change itself is over by then.
       await sleep(2_000, undefined, { signal: interrupted })
       const [redis, own, at] = [await info.cpuMicros(), process.cpuUsage(), performance.now()]
       await sleep(seconds * 1_000, undefined, { signal: interrupted })

@@ -5,7 +5,7 @@ import { quantile } from '../statistics.mjs'
 
 const FLOWS = 100
 const TURN_MS = 300
-/** As often as a client may. */
+/** The shortest interval that a client may have. */
 const EVERY_MS = 1_000
 
 /** Medians of what a client does with its report, divided by what it does without, a moment before or after. */

@@ -15,7 +15,7 @@ const byCallback =
   (during = nothing) =>
     lock.withLock(during)
 
-/** What a hundred callers share: one client on one connection, its defaults. */
+/** The client that a hundred callers share: one client on one connection, its defaults. */
 const onGivenClient = (getLock, face, settings) => async () => {
   return async ({ options }) => {
     const redis = await connect(options)
@@ -95,10 +95,10 @@ const withFixedLease = (lock, name) => async () => {
   if ((await hold.release()) !== 'released') throw new Error(`${name} was lost`)
 }
 
-/** Of the service around, for its logs: one, because Node asks each of them at every promise. */
+/** Context of the service around, for its logs: one, because Node asks each of them at every promise. */
 const requests = new AsyncLocalStorage()
 
-/** What each feature costs, beside the plain lock taken by hand. */
+/** Costs of each feature, beside the plain lock taken by hand. */
 export const FEATURES = [
   feature('lock, release', plain, byHand),
   feature('no watchdog: a lease of 30 s', plain, withFixedLease),

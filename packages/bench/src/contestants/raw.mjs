@@ -57,7 +57,7 @@ export const raw = {
     return async ({ options, runId }) => {
       const redis = await connect(options)
       for (const { lua } of [acquireScript, releaseScript]) await redis.script('LOAD', lua)
-      // As long as the owner that Holdfast writes.
+      // A value as long as the owner that Holdfast writes.
       const client = `bench-${process.pid}~${runId.padEnd(21, '0')}`
       let threads = 0
       return {

@@ -2,7 +2,7 @@ import { best, measured } from '../comparison.mjs'
 
 const LONGEST_WAIT_MS = 250
 
-/** Of what is held for no time, with so many processes: pairs/s. In one process it is passes that are asked for. */
+/** Bars of locks held for no time, with so many processes: pairs/s. In one process it is passes that are asked for. */
 const PAIRS_OF_BEST_PEER = new Map([[4, 5]])
 const PASSES_OF_BEST_PEER = 25
 

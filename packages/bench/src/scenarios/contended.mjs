@@ -174,7 +174,7 @@ const sumOf = (answers, before, after) => {
   return {
     pairs,
     pairsPerSecond: perSecond(pairs, answers),
-    // What the flows of other processes had in between is not seen.
+    // Turns of other processes in between are not seen.
     ...(answers.length === 1 ? { passesPerSecond: perSecond(sum('passes'), answers) } : {}),
     clientMicros: sum('cpuMicros') / each,
     redisMicros: (after.cpuMicros - before.cpuMicros) / each,

@@ -8,7 +8,7 @@ import { interleaved } from '../rounds.mjs'
 
 const FLOWS = 100
 
-/** What each feature of Holdfast costs: one after the other beside the plain lock, 100 flows. */
+/** Costs of each feature of Holdfast: one after the other beside the plain lock, 100 flows. */
 export const features = {
   id: 'features',
   title: 'Holdfast: each feature on and off',

@@ -111,7 +111,7 @@ const oneOf = async ([holder, crowd], variant, params, context) => {
   }
 }
 
-/** As in `5 evalsha, 1 ping`. */
+/** Counts of commands, as in `5 evalsha, 1 ping`. */
 const whichOf = (counts) =>
   counts
     .filter(([, count]) => count > 0)

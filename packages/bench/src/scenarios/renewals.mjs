@@ -11,7 +11,7 @@ const HOLDERS = [
   { name: 'node-redisson', kind: 'peer', interval: 1 / 3 },
 ]
 
-/** What no renewal can do without. */
+/** The least that a renewal does. */
 const FLOOR = 'HEXISTS and PEXPIREAT alone'
 
 /** So many locks of one client, taken as fast as can be and kept: what one renewal of all costs. */

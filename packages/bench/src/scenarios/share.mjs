@@ -7,7 +7,7 @@ const LIFE = { atMostMs: 170_000, what: 'share' }
 const HOLDFAST = 'Holdfast share'
 const BY_HAND = 'SET NX, and a poll every 100 ms'
 const FLOOR = 'a bare push'
-/** What each way sends itself; what scripts call counts under the same names, so these are none that they call. */
+/** Commands that each way sends itself; those that scripts call counts under the same names, so these are none that they call. */
 const SENT = { share: ['evalsha', 'subscribe', 'unsubscribe'], 'by hand': ['set', 'get'] }
 const SETTLE_MS = 60
 

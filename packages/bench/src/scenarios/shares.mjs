@@ -9,7 +9,7 @@ import { EARLIER, KIND_NAMES, PLAIN, POLLER } from '../worker/turns.mjs'
 const AT_MOST_MS = 600_000
 const FAIR = 'fair lock'
 const WITH_JAVA = 'npm run test:interop -- contention'
-/** What makes grants, and what does not. */
+/** Contestants that grant, and those that do not. */
 const LEAST_SHARES = [
   [0.6, ['Holdfast withLock', "interop: 'none'"]],
   [

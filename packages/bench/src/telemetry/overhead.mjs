@@ -41,7 +41,7 @@ export const betweenProcesses = (wanted, interrupted) => {
     return ways.map((way) => {
       const ofWay = samples.filter((_, i) => workers[i].way === way)
       const pairs = ofWay.flat().map((each) => each.pairsPerSecond)
-      // What others do on the machine only adds to it.
+      // Other work on the machine only adds to it.
       const least = ofWay.map((each) => Math.min(...each.map(({ clientMicros }) => clientMicros)))
       return { way, pairs: quantile(pairs, 0.5), micros: quantile(least, 0.5) }
     })
@@ -75,7 +75,7 @@ const ratiosOf = (ofProcesses) => {
     (turns) => quantile(micros(turns, 'lookedOn'), 0.1) / quantile(micros(turns, 'alone'), 0.1),
   )
   return {
-    // What others do on the machine only adds to it.
+    // Other work on the machine only adds to it.
     least: quantile(least, 0.5),
     micros: median(({ lookedOn, alone }) => lookedOn.clientMicros / alone.clientMicros),
     pairs: median(({ lookedOn, alone }) => lookedOn.pairsPerSecond / alone.pairsPerSecond),

@@ -12,7 +12,7 @@ const TURN_MS = 0.02
 const cell = new Int32Array(new SharedArrayBuffer(4))
 const rest = (ms) => Atomics.wait(cell, 0, 0, ms)
 
-/** What is on the way, all of it for as long: what left first arrives first. */
+/** Messages on the way, all for as long: the first to leave arrives first. */
 class DelayLine {
   #oneWayMs
   /** @type {{ dueAt: number, deliver: () => void }[]} */

@@ -11,7 +11,7 @@ const PUSH = "return redis.call('publish', KEYS[1], '1')"
 
 let place = null
 
-/** What both ways need, and a place to hear a bare push. */
+/** Connections that both ways need, and a place to hear a bare push. */
 export const openShare = async ({ url, name }) => {
   const options = optionsFor(url, false)
   const [redis, commands, subscriber] = await Promise.all([1, 2, 3].map(() => connect(options)))

@@ -115,7 +115,7 @@ export class Collector {
     return this.followed.size
   }
 
-  /** What a page that shows this lock alone says instead of its holders; '': nothing. */
+  /** Text of a page that shows this lock alone, instead of its holders; '': none. */
   troubleOf(name: string): string {
     return this.trouble === '' ? (this.followed.get(name)?.trouble ?? '') : this.trouble
   }
@@ -266,7 +266,7 @@ export class Collector {
     }
   }
 
-  /** Of what a page shows alone nothing is guessed: any string has it, and it is not free because nobody may look. */
+  /** A page that shows one lock guesses nothing: any string has it, and it is not free because nobody may look. */
   private async ask(name: string, found: Map<string, SeenLock>): Promise<void> {
     const followed = this.followed.get(name)
     if (!followed) {

@@ -112,7 +112,7 @@ export class LockHistory {
     )
   }
 
-  /** What was found by looking has the name of an earlier owner of the same client. */
+  /** A holder that was found by looking has the name of an earlier owner of the same client. */
   private endLooked(clientId: string, at: number): void {
     for (const segment of this.segments) {
       if (segment.to === null && !segment.isTold && segment.lane === clientId) {

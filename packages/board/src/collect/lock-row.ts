@@ -53,7 +53,7 @@ export interface KnownHold {
 export interface RowFacts {
   readonly seen: SeenLock
   readonly seenAt: number
-  /** What its client reports of a hold. */
+  /** A hold as its client reports it. */
   holdOf(owner: string): KnownHold | undefined
   readonly waiting: ReportedWaiting
   readonly before: LockRow | undefined

@@ -19,7 +19,7 @@ export interface LookTime {
   readonly at: number
 }
 
-/** What a reader of the table has not seen yet. */
+/** Changes that a reader of the table has not seen yet. */
 export interface TableChanges {
   /** The number to go on from. */
   readonly through: number
@@ -37,7 +37,7 @@ interface Reported {
   readonly at: number
 }
 
-/** What a page can show, and this process should keep. */
+/** The number of locks that a page can show and this process should keep. */
 const MOST_ROWS = 50_000
 const MOST_REMOVALS_KEPT = 20_000
 const NOBODY: ReportedWaiting = { count: 0, longestSince: 0 }

@@ -1,12 +1,12 @@
 /** A request, whichever way it came. */
 export interface BoardRequest {
   readonly method: string
-  /** As the browser sent it, with the base path. */
+  /** The path that the browser sent, with the base path. */
   readonly path: string
   readonly query: URLSearchParams
   /** @param name in lower case */
   header(name: string): string | undefined
-  /** What the framework gave, for `authorize`. */
+  /** The framework's request, for `authorize`. */
   readonly original: unknown
 }
 

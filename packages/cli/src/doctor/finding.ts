@@ -8,7 +8,7 @@ export interface Finding {
   readonly remedy: string
 }
 
-/** What could not be looked at, and why. */
+/** Checks that could not be made, and why. */
 export interface Unchecked {
   readonly what: string
   readonly why: string

@@ -33,7 +33,7 @@ export async function checkRights(redis: AnyRedis, opened: LockClient | Error): 
 }
 
 const PROBE = 'holdfast:doctor'
-/** As that of a client's inbox. */
+/** Longer than the name of a client's inbox. */
 const CHANNEL = 'holdfast:client:doctor'
 
 async function refusalOf(question: () => Promise<unknown>): Promise<Error | null> {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Unchecked } from './finding.js'
 
-/** What one server says of itself. */
+/** Facts that one server tells of itself. */
 export interface ServerFacts {
   readonly address: string
   readonly info: ReadonlyMap<string, string>
@@ -10,7 +10,7 @@ export interface ServerFacts {
   readonly roundTripsMs: readonly number[]
   /** How far its clock is ahead of this machine's, ms, give or take half of a round trip. */
   readonly clockAheadMs: number
-  /** Of the last hour, those that kept all others waiting for long. Undefined: not permitted. */
+  /** Slow commands of the last hour, which kept all others waiting. Undefined: not permitted. */
   readonly slowCommands: readonly SlowCommand[] | undefined
 }
 

@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os'
 import { GroupWatch } from './watch-group.js'
 import { jsonLines, type FromGuardian, type ToGuardian } from './messages.js'
 
-/** Of the machine's: what it does in time is all that it does. Not every user may have it. */
+/** The machine's highest priority: all that it does is to be in time. Not every user may have it. */
 function goFirst(): void {
   try {
     setPriority(constants.priority.PRIORITY_HIGHEST)
@@ -11,7 +11,7 @@ function goFirst(): void {
   }
 }
 
-/** What asks the command line to end, at a terminal or at the end of a session, must not end the guardian before it. */
+/** Signals that ask the command line to end, at a terminal or at the end of a session, must not end the guardian before it. */
 const NOT_MEANT_FOR_IT = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const
 
 /**

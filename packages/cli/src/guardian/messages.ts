@@ -18,7 +18,7 @@ export interface Deadlines {
   /** SIGTERM, and SIGKILL. */
   readonly termAt: number
   readonly killAt: number
-  /** As `sleptMs()` was when the times were reckoned: what the machine sleeps later is time that has passed. */
+  /** The value of `sleptMs()` when the times were reckoned: what the machine sleeps later is time that has passed. */
   readonly slept: number
 }
 

@@ -1,7 +1,7 @@
 import type { SeenLock } from '@holdfast/core/observe'
 import { shownLock, type ShownHolder } from '../locks/shown-lock.js'
 
-/** What happened to a lock between two looks. Durations in milliseconds. */
+/** Changes of a lock between two looks. Durations in milliseconds. */
 export type Change =
   | {
       readonly event: 'held'
@@ -13,7 +13,7 @@ export type Change =
       readonly event: 'handed-over'
       readonly from: ShownHolder
       readonly holder: ShownHolder
-      /** As long as somebody has looked on. */
+      /** For as long as somebody has looked on. */
       readonly heldMs: number
       readonly token: string | null
       /** Acquisitions that began and ended between the two looks, where tokens tell. */

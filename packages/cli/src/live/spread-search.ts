@@ -1,6 +1,6 @@
 import type { LockObserver, SeenLock } from '@holdfast/core/observe'
 
-/** As the board: a server with a million keys and ten thousand locks must not notice that somebody looks on. */
+/** Limits as those of the board: a server with a million keys and ten thousand locks must not notice that somebody looks on. */
 const KEYS_A_SECOND = 1_000
 const LOOKS_A_SECOND = 1_000
 /** Redis is blocked during a step. */
@@ -8,7 +8,7 @@ const KEYS_A_STEP = 200
 /** All keys are searched again so long after the end of the last search, ms. */
 const REST_MS = 1_000
 
-/** What may be asked of Redis by now. */
+/** Reads that Redis may be asked for by now. */
 class Budget {
   private left: number
   private at: number

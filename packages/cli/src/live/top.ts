@@ -11,7 +11,7 @@ import { SpreadSearch } from './spread-search.js'
 
 export interface TopOptions {
   readonly pattern: string
-  /** Of each ranking. */
+  /** Rows of each ranking. */
   readonly rows: number
   readonly everyMs: number
   readonly forMs: number | undefined
@@ -59,7 +59,7 @@ function namesIn({ contended, longestHeld, longestWaits }: Ranking): string[] {
   return [...contended, ...longestHeld, ...longestWaits].map(({ lock }) => lock.name)
 }
 
-/** What is shown beside the rankings. */
+/** Figures beside the rankings. */
 interface Drawing {
   readonly output: Output
   /** Why the last look failed; the rankings are of the one before. */

@@ -119,7 +119,7 @@ export function leaseText(leaseLeftMs: number | null): string {
   return leaseLeftMs === null ? 'no end' : spoken(leaseLeftMs)
 }
 
-/** As a shell reads it, whatever it holds: a holder is anybody's text, and this line is meant to be copied. */
+/** Quoted for a shell, whatever it holds: a holder is anybody's text, and this line is meant to be copied. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

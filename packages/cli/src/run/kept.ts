@@ -1,9 +1,9 @@
 import type { LockClient, LockHold } from '@holdfast/core'
 
-/** What is held while the command runs: a lock, or a permit. */
+/** The lock or permit that is held while the command runs. */
 export interface Kept {
   readonly owner: string
-  /** Of a fenced lock. */
+  /** The token of a fenced lock. */
   readonly token: string | undefined
   readonly trustedForMs: number
   readonly signal: AbortSignal

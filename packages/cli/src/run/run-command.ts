@@ -30,7 +30,7 @@ export interface RunSurroundings {
   connect(): Promise<LockClient>
 }
 
-/** What a shell sends to a command is passed on. SIGUSR1 is Node's own. */
+/** Signals that a shell sends to a command are passed on. SIGUSR1 is Node's own. */
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGWINCH'] as const
 /** Those that end a wait for the lock, and one for the release. */
 const ENDING = new Set<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'])

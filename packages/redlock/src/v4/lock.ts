@@ -2,7 +2,7 @@ import type { LockHold } from '@holdfast/core'
 import { heldBy } from '../held.js'
 import type { Callback } from './callback.js'
 
-/** What a lock asks of the redlock that gave it. */
+/** Calls of a lock to the redlock that made it. */
 export interface LockKeeper {
   /** Gives a lock back. @throws LockError */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void>

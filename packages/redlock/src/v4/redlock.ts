@@ -208,7 +208,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
     return expirationOf({ duration: ttl, driftFactor: this.driftFactor }, taken.trustedForMs, wallNow())
   }
 
-  /** What the lock holds, as long as it names the resources that were locked. */
+  /** The hold of the lock, as long as it names the resources that were locked. */
   #heldBy(lock: Lock): Taken | undefined {
     const taken = heldBy(lock)
     const resources = listOf(lock.resource)

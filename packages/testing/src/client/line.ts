@@ -35,7 +35,7 @@ interface Sent {
   readonly caller: Caller
 }
 
-/** What the commands of LockClient are with ioredis: told in the turn of the reply, and of failures as promises are. */
+/** Commands as ioredis settles them for LockClient: told in the turn of the reply, and of failures as promises are. */
 export class Answer implements Caller {
   private answered: ((reply: unknown) => void) | null = null
   private failed: ((error: unknown) => void) | null = null
@@ -217,7 +217,7 @@ function answer(caller: Caller, reply: Reply): void {
   }
 }
 
-/** As ioredis gives it: texts for bytes and for statuses, numbers for integers, errors inside lists as they are. */
+/** The reply as ioredis gives it: texts for bytes and for statuses, numbers for integers, errors inside lists as they are. */
 export function asClientHasIt(reply: Reply): unknown {
   if (typeof reply === 'string') {
     return fromBytes(reply)

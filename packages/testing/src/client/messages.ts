@@ -1,7 +1,7 @@
 import type { Runtime } from '@holdfast/core'
 import { Line, type Server } from './line.js'
 
-/** What Redisson's waiters hear besides a message that has woken ours already. */
+/** Messages for Redisson's waiters besides a message that has woken ours already. */
 const FOR_REDISSON = '00'
 
 /** Subscriptions, on a line of their own that is opened with the first. */

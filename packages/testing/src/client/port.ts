@@ -6,7 +6,7 @@ import { Messages } from './messages.js'
 type Verdict = ((key: string) => boolean) | null
 type Wanted = () => boolean
 
-/** What a LockClient needs of a Redis client, on a server in the process: core's RedisPort. */
+/** Core's RedisPort, on a server in the process. */
 export class Port {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix = ''

@@ -10,7 +10,7 @@ export function toBytes(value: string | Uint8Array): string {
   return NOT_ASCII.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 }
 
-/** What the engine has, as a text of JavaScript. */
+/** Bytes of the engine as a text of JavaScript. */
 export function fromBytes(bytes: string): string {
   return NOT_ASCII.test(bytes) ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes
 }

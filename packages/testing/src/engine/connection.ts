@@ -9,7 +9,7 @@ import type { Command } from './commands/command.js'
  */
 export type OnMessage = (kind: ChannelKind, channel: string, payload: string, pattern?: string) => void
 
-/** What a connection asks its server for. */
+/** Services that a connection asks its server for. */
 export interface ConnectionServer {
   readonly pubSub: PubSub
   /** The command, or the error that Redis answers instead; not run yet. */
@@ -34,7 +34,7 @@ export class Connection implements Subscriber {
     private readonly rulesNow: () => AccessRules | null,
   ) {}
 
-  /** Of its user, who may be given others; null: everything is allowed. */
+  /** Permissions of its user, which may change; null: everything is allowed. */
   get rules(): AccessRules | null {
     return this.rulesNow()
   }

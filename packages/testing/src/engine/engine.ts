@@ -16,12 +16,12 @@ import { ErrorReply, wrongCount, type Reply } from './reply.js'
 import { Scripting, type CallFromScript } from './scripting.js'
 import { isOutOfMemory, type ServerState } from './server-state.js'
 
-/** Of an unknown command and its arguments, in its error. */
+/** Characters of an unknown command and its arguments in its error. */
 const MOST_SHOWN = 128
 
 export interface EngineOptions {
   readonly clock: ServerClock
-  /** What INFO tells the server by. */
+  /** The identity of the server in INFO. */
   readonly runId: string
 }
 
@@ -91,7 +91,7 @@ export class Engine implements ConnectionServer {
     return wanted.run(args, this.data)
   }
 
-  /** What the server's state forbids. */
+  /** The error by which the server's state forbids a command. */
   private refusalNow({ flags }: Command): ErrorReply | null {
     const { isLoading, isReplica } = this.state
     if (isOutOfMemory(this.state) && flags.has('denyoom')) {
@@ -160,7 +160,7 @@ function tooMany({ name, least, most }: Command, args: readonly string[]): Error
   return args.length > most && most > least ? wrongCount(name) : null
 }
 
-/** As far as C prints it. */
+/** A text as far as C prints it. */
 function shortened(text: string, length: number): string {
   return (text.split('\0', 1)[0] ?? '').slice(0, length)
 }

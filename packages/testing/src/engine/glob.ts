@@ -8,7 +8,7 @@ export function glob(pattern: string): Glob {
   return { test: (text) => matches(pattern, 0, text, 0) }
 }
 
-/** As Redis's own (util.c), which is no regular expression: a set may have its ends exchanged, or no end at all. */
+/** The matcher of Redis (util.c), which is no regular expression: a set may have its ends exchanged, or no end at all. */
 function matches(pattern: string, from: number, text: string, begin: number): boolean {
   let [p, at] = [from, begin]
   while (p < pattern.length && at < text.length) {

@@ -2,7 +2,7 @@ import type { Command } from './commands/command.js'
 import { glob, type Glob } from './glob.js'
 import { ErrorReply } from './reply.js'
 
-/** What a user may do, as ACL SETUSER says it. What is left out is allowed. */
+/** Permissions of a user, as ACL SETUSER says them. An absent one is allowed. */
 export interface Permissions {
   /** Commands that are refused, in small letters. */
   readonly deniedCommands?: readonly string[] | undefined

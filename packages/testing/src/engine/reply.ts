@@ -12,7 +12,7 @@ export class ErrorReply extends Error {
   }
 }
 
-/** What a command answers. Texts have a character for each byte. */
+/** The answer of a command. Texts have a character for each byte. */
 export type Reply = string | number | bigint | null | Status | ErrorReply | readonly Reply[]
 
 export const OK = new Status('OK')

@@ -23,7 +23,7 @@ export function toLua(reply: Reply): LuaValue {
   return typeof reply === 'bigint' ? Number(reply) : reply
 }
 
-/** What a script returns, for its caller: fractions are cut, and a list ends at its first nil. */
+/** The value of a script, for its caller: fractions are cut, and a list ends at its first nil. */
 export function toReply(value: LuaValue): Reply {
   if (typeof value === 'string') {
     return value
@@ -40,7 +40,7 @@ function integerOf(value: number): number | bigint {
     // Not -0.
     return whole + 0
   }
-  // What the cast of C gives on x86 for anything that has no 64 bits.
+  // The result of C's cast on x86 for numbers beyond 64 bits.
   return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : SMALLEST
 }
 

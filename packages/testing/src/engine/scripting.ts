@@ -25,7 +25,7 @@ export interface ScriptArguments {
   readonly args: readonly string[]
 }
 
-/** What Redis gives to scripts beside what is here. */
+/** Libraries that Redis gives to scripts beside those here. */
 const NOT_HERE = new Set(
   (
     'bit cmsgpack collectgarbage coroutine gcinfo getmetatable load loadstring newproxy os rawset setmetatable ' +
@@ -57,7 +57,7 @@ export class Scripting {
     return this.known.has(sha1)
   }
 
-  /** What the first line of a script calls it; undefined: nothing, or it is not known. */
+  /** The name in the first line of a script; undefined: none, or not known. */
   nameOf(sha1: string): string | undefined {
     return this.names.get(sha1)
   }
@@ -116,7 +116,7 @@ export class Scripting {
       pcall: (...values) => toLua(this.command(values)),
       sha1hex: (...values) => {
         const [text] = values
-        // What is no text is to C one of no length.
+        // To C, a value that is no text has no length.
         return values.length === 1
           ? sha1Of(textOf(text) ?? '')
           : refuse(new ErrorReply('ERR wrong number of arguments'))
@@ -178,7 +178,7 @@ function errorText(text: LuaValue): string {
   return bare.includes(' ') ? bare : `ERR ${bare}`
 }
 
-/** What the caller of a script hears of its failure; a failure of the engine itself stays what it is. */
+/** The error that the caller of a script gets; a failure of the engine itself stays what it is. */
 function failure(error: unknown, sha1: string): unknown {
   if (error instanceof RangeError) {
     return new ErrorReply(`ERR stack overflow script: ${sha1}, on @user_script:${position.line}.`)

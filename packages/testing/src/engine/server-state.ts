@@ -1,4 +1,4 @@
-/** What a server with a few keys takes. What they take is not counted: below it there is no memory, above it enough. */
+/** Memory of a server with a few keys. The keys' own is not counted: below it there is no memory, above it enough. */
 const USED_MEMORY = 800_000
 
 /** Whether commands that may need memory are refused. */
@@ -7,7 +7,7 @@ export function isOutOfMemory({ maxMemory, isReplica }: ServerState): boolean {
   return maxMemory > 0 && maxMemory < USED_MEMORY && !isReplica
 }
 
-/** What a server is like, apart from its data. Tests set it. */
+/** The state of a server, apart from its data. Tests set it. */
 export interface ServerState {
   /** Changes when the server starts anew. */
   runId: string

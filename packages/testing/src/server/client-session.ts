@@ -9,7 +9,7 @@ import { map, pushed, written, writtenReply, type Protocol } from './resp-writer
 const MOST_UNSENT = 16 * 1024 * 1024
 
 const SUBSCRIBING = /^[ps]?(un)?subscribe$/
-/** What RESP2 allows while something is subscribed to: any reply would stand among the messages. */
+/** Commands that RESP2 allows on a subscribed connection: any reply would stand among the messages. */
 const AMONG_MESSAGES = new Set([
   ...['subscribe', 'unsubscribe', 'psubscribe', 'punsubscribe', 'ssubscribe', 'sunsubscribe'],
   ...['ping', 'quit', 'reset'],
@@ -21,7 +21,7 @@ export class ClientSession {
   private readonly connection: Connection
   private protocol: Protocol = 2
   private subscriptions = { global: 0, sharded: 0 }
-  /** What the requests of one read are answered, so that it is sent at once. */
+  /** Answers to the requests of one read, sent at once. */
   private answers: string[] | null = null
 
   constructor(
@@ -114,12 +114,12 @@ export class ClientSession {
     try {
       return this.connection.command(words)
     } catch (error) {
-      // What one client asks for must not end the process, with its locks and its other clients.
+      // A request of one client must not end the process, with its locks and its other clients.
       return new ErrorReply(`ERR The engine for tests has failed: ${String(error)}`)
     }
   }
 
-  /** Of each channel by itself, and with how many there are now. */
+  /** One confirmation for each channel, with how many there are now. */
   private confirm(name: string, confirmations: readonly (readonly Reply[])[]): void {
     const kind = name.startsWith('s') && name !== 'subscribe' ? 'sharded' : 'global'
     for (const confirmation of confirmations) {

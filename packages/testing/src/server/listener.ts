@@ -14,7 +14,7 @@ export interface ListenOptions {
 /** Where other processes reach a TestRedis. */
 export interface TestRedisListener {
   readonly port: number
-  /** As clients take it: `redis://127.0.0.1:49213`. */
+  /** The URL that clients take: `redis://127.0.0.1:49213`. */
   readonly url: string
   /**
    * Breaks the connections of other processes, and takes no more. Resolves when the port is free; never rejects.
@@ -23,7 +23,7 @@ export interface TestRedisListener {
   close(): Promise<void>
 }
 
-/** What it lets other processes into. */
+/** The server that other processes connect to. */
 export interface ListeningServer {
   readonly isUp: boolean
   connect(onMessage: OnMessage): Connection

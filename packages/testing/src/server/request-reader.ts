@@ -13,7 +13,7 @@ interface ParserOptions {
 }
 const RedisParser = untyped as new (options: ParserOptions) => Parser
 
-/** What one client may send before its request is complete. Redis allows a gigabyte; no lock needs a thousandth. */
+/** Bytes that one client may send before its request is complete. Redis allows a gigabyte; no lock needs a thousandth. */
 const MOST_UNREAD = 16 * 1024 * 1024
 
 /** A client that does not speak RESP, or too long. */

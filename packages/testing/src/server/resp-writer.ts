@@ -19,7 +19,7 @@ export function written(reply: Reply, protocol: Protocol): string {
   return reply instanceof ErrorReply ? `-${reply.message}\r\n` : list('*', reply, protocol)
 }
 
-/** What Redis sends without being asked. RESP2 has no word of its own for it. */
+/** A push, which Redis sends without being asked. RESP2 has no word of its own for it. */
 export function pushed(message: readonly Reply[], protocol: Protocol): string {
   return list(protocol === 3 ? '>' : '*', message, protocol)
 }

@@ -3,7 +3,7 @@ import type { Keyspace, ServerClock } from '../keyspace.js'
 import type { PubSub } from '../pub-sub.js'
 import { notFloat, notInteger, type Reply } from '../reply.js'
 
-/** What commands work on. */
+/** Everything that commands work on. */
 export interface Data {
   readonly keyspace: Keyspace
   readonly pubSub: PubSub
@@ -57,7 +57,7 @@ export function command(name: string, definition: Definition, run: Run): Command
 const WHOLE = /^(?:0|-?[1-9]\d*)$/
 const MOST = 2n ** 63n - 1n
 
-/** As Redis reads it: no sign but minus, no zeros in front, 64 bits. @throws ErrorReply */
+/** An integer as Redis reads it: no sign but minus, no zeros in front, 64 bits. @throws ErrorReply */
 export function integer(text: string | undefined, refusal = notInteger): bigint {
   if (text === undefined || !WHOLE.test(text)) {
     throw refusal()
@@ -81,7 +81,7 @@ export function count(text: string | undefined): number {
 /** @throws ErrorReply */
 export function float(text: string | undefined, refusal = notFloat): number {
   const value = text === undefined || text === '' || /^\s|\s$/.test(text) ? undefined : parseNumber(text)
-  // What is out of range for C: infinite without saying so, or 0 with digits that are not.
+  // Numbers out of range for C: infinite without saying so, or 0 with digits that are not.
   const isBeyond =
     (!Number.isFinite(value) && !/inf/i.test(text ?? '')) || (value === 0 && /^[^e]*[1-9]/i.test(text ?? ''))
   if (value === undefined || Number.isNaN(value) || isBeyond) {

@@ -6,7 +6,7 @@ import { allKeys, command, count, integer, noKeys, type Command, type Data } fro
 interface EndRule {
   /** In ms. */
   readonly unit: bigint
-  /** What the time counts from, ms since 1970; 0: it is absolute. */
+  /** The moment from which the time counts, ms since 1970; 0: it is absolute. */
   readonly now: number
   readonly of: string
   /** Whether 0 and less are refused. */
@@ -158,7 +158,7 @@ export const keys: readonly Command[] = [
   command('pttl', { args: 1 }, ([key = ''], data) => left(data, key, 1)),
   command('pexpiretime', { args: 1 }, ([key = ''], { keyspace }) => {
     const endsAt = keyspace.endOf(key)
-    // As a number of JavaScript the last moment is one more.
+    // The last moment, as a number of JavaScript, is one more.
     return endsAt === undefined ? -2 : endsAt === 2 ** 63 ? 2n ** 63n - 1n : (endsAt ?? -1)
   }),
   command('rename', { args: 2, flags: ['write'], keys: allKeys }, rename),

@@ -56,7 +56,7 @@ export function scriptCommands(scripting: Scripting, callFor: () => CallFromScri
       return run(scripting.load(text), rest)
     }),
     command('evalsha', runs, ([sha1 = '', ...rest]) => {
-      // What is no digest is told before the number of keys is looked at.
+      // Redis refuses a bad digest before it looks at the number of keys.
       return sha1.length === 40
         ? run(sha1.toLowerCase(), rest)
         : scripting.run(sha1, { keys: [], args: [] }, callFor())

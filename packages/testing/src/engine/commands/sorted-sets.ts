@@ -3,7 +3,7 @@ import { ErrorReply, syntaxError, type Reply } from '../reply.js'
 import { SortedSet } from '../sorted-set.js'
 import { command, count, float, span, type Command, type Data } from './command.js'
 
-/** As Redis writes a score. */
+/** A score as Redis writes it. */
 function scoreText(score: number): string {
   return Number.isInteger(score) && Math.abs(score) < 1e17 && !Object.is(score, -0)
     ? String(score)
@@ -168,7 +168,7 @@ function removed([key = '', ...members]: readonly string[], { keyspace }: Data):
   return gone
 }
 
-/** Of one set the members at these places. */
+/** The members of one set at these places. */
 function removeBetween(
   key: string,
   data: Data,

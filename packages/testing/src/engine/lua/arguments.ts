@@ -32,7 +32,7 @@ export function numberAt(args: readonly LuaValue[], argument: Argument): number 
   return toNumber(value) ?? expected(argument, 'number', args)
 }
 
-/** As C's cast does, fractions are cut. */
+/** Fractions are cut, by C's cast. */
 export function wholeAt(args: readonly LuaValue[], argument: Argument, otherwise?: number): number {
   return args[argument.place - 1] === undefined && otherwise !== undefined
     ? otherwise

@@ -15,7 +15,7 @@ import {
   type Results,
 } from './values.js'
 
-/** What `tostring` gives. */
+/** The result of `tostring`. */
 export function described(value: LuaValue): string {
   if (typeof value === 'object' || typeof value === 'function') {
     // Real addresses differ from run to run; nothing can be built on them.
@@ -84,7 +84,7 @@ function select(...args: LuaValue[]): Results {
   return severalOf(others.slice(place < 0 ? place : place - 1))
 }
 
-/** What Lua's stack takes. */
+/** The size of Lua's stack. */
 const MOST_RESULTS = 8_000
 
 function unpack(...args: LuaValue[]): Results {

@@ -4,7 +4,7 @@ import { parse } from './parser.js'
 import type { BinaryOperator, Block, CallExpression, Expression, FunctionBody, Statement } from './syntax.js'
 import { first, listOf, NOTHING, severalOf, type LuaFunction, type LuaTable } from './values.js'
 
-/** What compiled code calls. */
+/** Functions that compiled code calls. */
 const SUPPORT = { ...operations, first, listOf, NOTHING, severalOf }
 
 const OPERATIONS: Readonly<
@@ -79,7 +79,7 @@ class Scope {
 class Compiler {
   readonly places: Place[] = []
   private made = 0
-  /** Of the function that is being compiled: variables for what must be read twice. */
+  /** Variables of the function that is being compiled, for what must be read twice. */
   private temporaries: string[] = []
 
   function(body: FunctionBody, outer: Scope | null): string {
@@ -372,7 +372,7 @@ class Compiler {
     return `tableOf(${this.list(list, scope)}${pairs.length > 0 ? `, ${pairs.join(', ')}` : ''})`
   }
 
-  /** What Lua calls a value in an error; empty: it has no name. */
+  /** The name of a value in an error of Lua; empty: it has no name. */
   private nameOf(expression: Expression, scope: Scope): string {
     if (expression.kind === 'name') {
       const found = scope.find(expression.name)

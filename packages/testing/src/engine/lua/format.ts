@@ -77,7 +77,7 @@ function int32(value: number): number {
   return Math.abs(value) < 2 ** 31 ? Math.trunc(value) : -(2 ** 31)
 }
 
-/** What C's cast gives on x86, also for what has no 64 bits. */
+/** The result of C's cast on x86, also of numbers beyond 64 bits. */
 function unsigned64(value: number): bigint {
   if (value >= 2 ** 63) {
     return value < 2 ** 64 ? BigInt(Math.trunc(value)) : 0n

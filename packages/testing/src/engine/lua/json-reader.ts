@@ -37,7 +37,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   ...{ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
 }
 const VALUES: ReadonlySet<Kind> = new Set<Kind>(['T_STRING', 'T_NUMBER', 'T_BOOLEAN', 'T_NULL'])
-/** What is no number of JSON, and one to cjson. */
+/** Numbers to cjson that are none of JSON. */
 const UNUSUAL_NUMBER = /\+|-?(?:0[xX\d]|inf|nan)/iy
 const DEEPEST = 1_000
 

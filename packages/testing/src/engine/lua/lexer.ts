@@ -8,7 +8,7 @@ export class LuaSyntaxError extends Error {
 
 export interface Token {
   readonly type: 'name' | 'keyword' | 'number' | 'string' | 'symbol' | 'end'
-  /** Of a string its content, of anything else its text. */
+  /** The content of a string, the text of anything else. */
   readonly text: string
   readonly line: number
 }

@@ -4,7 +4,7 @@ const DECIMAL = /^[ \t\r\n\f\v]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t\
 const OTHER =
   /^[ \t\r\n\f\v]*([+-]?)(0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?|inf(?:inity)?|nan)[ \t\r\n\f\v]*$/i
 
-/** As C reads `0x1f.8p2`: a fraction too, and a power of 2 behind it. */
+/** A hexadecimal number as C reads `0x1f.8p2`: a fraction too, and a power of 2 behind it. */
 function hexadecimal(text: string): number {
   const [digits = '', power = '0'] = text.slice(2).toLowerCase().split('p')
   const [whole = '', fraction = ''] = digits.split('.')
@@ -120,6 +120,6 @@ function withoutZeros(text: string): string {
 }
 
 function notFinite(value: number): string {
-  // Of NaN C also writes the sign, which JavaScript does not tell: what is computed from 0/0 has one on x86.
+  // C also writes the sign of NaN, which JavaScript does not tell: what is computed from 0/0 has one on x86.
   return Number.isNaN(value) ? '-nan' : value > 0 ? 'inf' : '-inf'
 }

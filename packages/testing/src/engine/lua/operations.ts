@@ -13,10 +13,10 @@ import {
   type Results,
 } from './values.js'
 
-/** What the compiler knows of an operation, for its error: the line, and what its operands are called. */
+/** Facts of an operation for its error: the line, and what its operands are called. */
 export interface Place {
   readonly line: number
-  /** As in `local 'x'`; empty: it has no name. */
+  /** Kind and name, as in `local 'x'`; empty: it has no name. */
   readonly left: string
   readonly right: string
 }
@@ -195,7 +195,7 @@ export function isTrue(value: LuaValue): boolean {
   return value !== undefined && value !== false
 }
 
-/** What braces make: a list, and pairs of key and value. */
+/** A table in braces: a list, and pairs of key and value. */
 export function tableOf(
   list: readonly LuaValue[],
   ...pairs: readonly (readonly [LuaValue, LuaValue])[]
@@ -224,7 +224,7 @@ function textOfError(value: LuaValue): LuaValue {
 /** Calls, and returns false and the error when the script's code fails; failures of the engine itself pass. */
 export function protectedCall(callee: LuaValue, args: readonly LuaValue[]): readonly LuaValue[] {
   try {
-    // What fails in a function of Lua itself is called by nobody that has a line, and has no name.
+    // A failure in a function of Lua itself has no line and no name.
     return [true, ...listOf(callable(callee, { line: 0, left: '', right: '' })(...args))]
   } catch (error) {
     if (error instanceof LuaError) {

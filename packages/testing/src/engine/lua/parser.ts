@@ -17,9 +17,9 @@ export function parse(source: string): FunctionBody {
 
 class Parser {
   private at = 0
-  /** Of each function around this place, whether it has `...`. */
+  /** For each function around this place: whether it has `...`. */
   private readonly varargs = [true]
-  /** Of each function around this place, how many loops of it are. */
+  /** For each function around this place: how many of its loops are. */
   private readonly loops = [0]
 
   constructor(private readonly tokens: readonly Token[]) {}

@@ -1,6 +1,6 @@
 import { raise } from './values.js'
 
-/** What a capture took: its text, or of `()` its place. */
+/** A capture: its text, or the place of `()`. */
 export type Capture = string | number
 
 export interface Match {

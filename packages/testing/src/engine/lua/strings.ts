@@ -39,7 +39,7 @@ function char(...args: LuaValue[]): string {
   return String.fromCharCode(...codes)
 }
 
-/** What a match gives: its captures, or the whole where there are none. */
+/** The values of a match: its captures, or the whole where there are none. */
 function captured(text: string, match: Match): readonly LuaValue[] {
   return match.captures.length > 0 ? match.captures : [text.slice(match.from, match.to)]
 }

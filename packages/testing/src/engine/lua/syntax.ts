@@ -33,7 +33,7 @@ export type Expression =
 export interface CallExpression {
   readonly kind: 'call'
   readonly callee: Expression
-  /** Of `object:method()`; null: a plain call. */
+  /** The method of `object:method()`; null: a plain call. */
   readonly method: string | null
   readonly args: readonly Expression[]
   readonly line: number

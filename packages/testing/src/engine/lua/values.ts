@@ -7,7 +7,7 @@ export type Results = LuaValue | Several
 
 export type LuaFunction = (...args: LuaValue[]) => Results
 
-/** What a call returns when it is not exactly one value. */
+/** The values of a call that returns not exactly one. */
 export class Several {
   constructor(readonly list: readonly LuaValue[]) {}
 }
@@ -76,7 +76,7 @@ export class LuaTable {
     }
   }
 
-  /** What `#` is: as in Lua, one of the places behind which nothing stands, found by halves where the last one is empty. */
+  /** The length `#`: as in Lua, one of the places behind which nothing stands, found by halves where the last one is empty. */
   get length(): number {
     const { list } = this
     if (list.length === 0 || list.at(-1) !== undefined) {
@@ -106,7 +106,7 @@ export class LuaTable {
     }
   }
 
-  /** Of a list in braces also what is nil has its place. */
+  /** In a list in braces nil has a place too. */
   static of(list: readonly LuaValue[]): LuaTable {
     const table = new LuaTable()
     list.forEach((value) => table.list.push(value))
@@ -122,7 +122,7 @@ export class LuaTable {
   }
 }
 
-/** What `error` raises, and every failure of a script. */
+/** The error that `error` raises, and every failure of a script. */
 export class LuaError extends Error {
   constructor(
     readonly value: LuaValue,
