@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { InvalidArgumentError, LockError, type LockClient, type Runtime } from '@holdfast/core'
+import { InvalidArgumentError, isLockError, type LockClient, type Runtime } from '@holdfast/core'
 import type { SeenLock } from '@holdfast/core/observe'
 import type { Collector } from './collect/collector.js'
 import type { BoardRequest } from './http/exchange.js'
@@ -156,7 +156,7 @@ function isSameHost(request: BoardRequest): boolean {
 }
 
 function outcomeOf(error: unknown): BreakOutcome {
-  if (error instanceof LockError && (error.code as string) === 'HOLDER_CHANGED') {
+  if (isLockError(error, 'HOLDER_CHANGED')) {
     return { status: 409, outcome: 'changed', message: error.message }
   }
   const message = error instanceof Error ? error.message : String(error)

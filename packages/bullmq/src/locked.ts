@@ -1,12 +1,4 @@
-import {
-  detached,
-  nativeSignal,
-  type ClientClosedError,
-  type Hold,
-  type LockError,
-  type LockHold,
-  type LockTimeoutError,
-} from '@holdfast/core'
+import { detached, isLockError, nativeSignal, type Hold, type LockHold } from '@holdfast/core'
 import type { Job, Processor } from 'bullmq'
 import { lockOf } from './lock-of.js'
 import {
@@ -71,19 +63,14 @@ async function run<J extends Job, R>(
     return await lockOf(job, options).withLock(work, { waitMs, leaseMs, renew, signal })
   } catch (error) {
     // The processor's errors are its own, even if another lock was busy for it.
-    if (!isInside && onConflict === 'delay' && hasCode<LockTimeoutError>(error, 'LOCK_TIMEOUT')) {
+    if (!isInside && onConflict === 'delay' && isLockError(error, 'LOCK_TIMEOUT')) {
       throw await postpone(job, token, { error, delayMs })
     }
-    if (!isInside && hasCode<ClientClosedError>(error, 'CLIENT_CLOSED')) {
+    if (!isInside && isLockError(error, 'CLIENT_CLOSED')) {
       throw await putBack(job, token, error)
     }
     throw isInside || error !== signal?.reason ? error : cancelled(job, error)
   }
-}
-
-/** By its code: the client may come from another copy of core. */
-function hasCode<E extends LockError>(error: unknown, code: E['code']): error is E {
-  return error instanceof Error && 'code' in error && error.code === code
 }
 
 /** BullMQ's reason is a text or undefined, but it stores the message of an error. */

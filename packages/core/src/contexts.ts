@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { refuseLazy } from './arguments/lazy-result.js'
+import { followed } from './arguments/native-signal.js'
 import { isOver, sitesAround, type Context, type CallSite } from './context.js'
 import { checkFunction } from './arguments/validate.js'
 import { oncePerProcess } from './runtime/once-per-process.js'
@@ -45,7 +46,10 @@ export class Contexts {
    */
   signalBeside(own: AbortSignal | undefined): AbortSignal | undefined {
     const around = this.ambient?.signal
-    return own && around && own !== around ? AbortSignal.any([own, around]) : (own ?? around)
+    if (!own || !around) {
+      return own ?? around
+    }
+    return own === around || own === followed.get(around) ? around : AbortSignal.any([own, around])
   }
 
   private get ambient(): Ambient | undefined {

@@ -46,12 +46,12 @@ export interface LeaseEnd {
 function leaseInWords({ leaseMs, confirmedMsAgo, renewed }: LeaseEnd, failure: unknown): string {
   const ago = Math.round(confirmedMsAgo)
   if (!renewed) {
-    return `its lease of ${leaseMs} ms, taken ${ago} ms ago, has ended`
+    return `its lease of ${leaseMs} ms, taken ${ago} ms ago, can no longer be trusted`
   }
   const lease = `its lease of ${leaseMs} ms, last confirmed ${ago} ms ago`
   return isNativeError(failure)
-    ? `renewals failed, and ${lease}, has ended: ${failure.message.replace(/\.$/, '')}`
-    : `${lease}, has ended without another renewal`
+    ? `renewals failed, and ${lease}, can no longer be trusted: ${failure.message.replace(/\.$/, '')}`
+    : `${lease}, was not renewed again, and can no longer be trusted`
 }
 
 /** Every error Holdfast throws on purpose. */
@@ -110,6 +110,7 @@ export interface TimeoutDetails {
 
 /** The wait ended while another owner held the lock, or the permits. */
 export class LockTimeoutError extends LockError {
+  declare readonly code: 'LOCK_TIMEOUT'
   readonly waitedMs: number
   readonly holder: LockHolder | undefined
   /** Position in the queue, from 1, as of Redis's last reply. Only where Redis keeps a queue, as for a fair lock. */
@@ -152,9 +153,11 @@ function whatKeptIt({ holder, permits, nodes, onlyContenders }: TimeoutDetails):
 }
 
 function adviceOf(holder: LockHolder | undefined): string {
-  return holder && holder.leaseLeftMs < 0
-    ? 'If no program uses that key as a lock, delete it, or choose another name.'
-    : 'Try again later, or wait longer (waitMs).'
+  if (holder && holder.leaseLeftMs < 0) {
+    return 'If no program uses that key as a lock, delete it, or choose another name.'
+  }
+  const itself = holder?.thisClient ? ', or, if this caller itself has it, pass its hold on' : ''
+  return `Try again later, or wait longer (waitMs)${itself}.`
 }
 
 function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string {
@@ -199,6 +202,7 @@ function adviceAfterLoss(reason: LossReason, lease: LeaseEnd | undefined): strin
 
 /** The hold is over, even if the code inside has not noticed. */
 export class LockLostError extends LockError {
+  declare readonly code: 'LOCK_LOST'
   readonly reason: LossReason
   /** The result of the `withLock` callback, if it succeeded although the lock was lost meanwhile. */
   readonly result: unknown
@@ -229,6 +233,7 @@ export class LockLostError extends LockError {
 
 /** `unlock()` by a caller that does not hold the lock. Nothing was released. */
 export class NotLockOwnerError extends LockError {
+  declare readonly code: 'NOT_LOCK_OWNER'
   /** @param lockName undefined: the call was not about one lock */
   constructor(
     lockName: string | undefined,
@@ -250,6 +255,7 @@ const HELD_OUTSIDE = 'an enclosing context holds it. Give the wait a limit, or f
  * for the write lock while the caller holds the read lock.
  */
 export class SelfDeadlockError extends LockError {
+  declare readonly code: 'SELF_DEADLOCK'
   constructor(lockName: string, owner: string, why = HELD_OUTSIDE) {
     super('SELF_DEADLOCK', `Waiting for lock "${lockName}" would never end: ${why}.`, { lockName, owner })
   }
@@ -257,6 +263,7 @@ export class SelfDeadlockError extends LockError {
 
 /** An owner tried to acquire a non-reentrant lock it already holds. Its hold is unharmed. */
 export class NotReentrantError extends LockError {
+  declare readonly code: 'NOT_REENTRANT'
   constructor(lockName: string, owner: string) {
     super(
       'NOT_REENTRANT',
@@ -269,6 +276,7 @@ export class NotReentrantError extends LockError {
 
 /** A Redisson-style call outside any context, on a client whose `bareCalls` is 'throw'. */
 export class ContextRequiredError extends LockError {
+  declare readonly code: 'CONTEXT_REQUIRED'
   constructor(lockName: string, method: string) {
     super(
       'CONTEXT_REQUIRED',
@@ -280,6 +288,7 @@ export class ContextRequiredError extends LockError {
 
 /** An invalid argument or option; names it and the value given. */
 export class InvalidArgumentError extends LockError {
+  declare readonly code: 'INVALID_ARGUMENT'
   readonly argument: string
   /** Not enumerable: the value may be large or contain a password, and loggers print all enumerable properties. */
   readonly value: unknown
@@ -317,6 +326,7 @@ export function wordsOfRedis(message: string): string {
 
 /** `forceUnlock({ holder })`, and another owner has the lock. It keeps it. */
 export class HolderChangedError extends LockError {
+  declare readonly code: 'HOLDER_CHANGED'
   /** The holder instead; undefined: none any more. */
   readonly holder: LockHolder | undefined
 
@@ -339,6 +349,7 @@ const OTHERWISE = new Map([
 
 /** A key of the lock, semaphore or latch has another type in Redis. Nothing was changed. */
 export class WrongTypeError extends LockError {
+  declare readonly code: 'WRONG_TYPE'
   readonly key: string
 
   /** @param what the kind of object the key should belong to */
@@ -357,6 +368,7 @@ export class WrongTypeError extends LockError {
 
 /** The client is closed or closing. */
 export class ClientClosedError extends LockError {
+  declare readonly code: 'CLIENT_CLOSED'
   constructor(lockName?: string) {
     super(
       'CLIENT_CLOSED',
@@ -376,6 +388,7 @@ export type CommandOutcome = 'not-sent' | 'unknown' | 'refused'
  * Redis did not answer in time, or rejected the command. `cause` is the error of the Redis client, if there is one.
  */
 export class RedisUnavailableError extends LockError {
+  declare readonly code: 'REDIS_UNAVAILABLE'
   readonly outcome: CommandOutcome
   /** Whether a retry may succeed (a lost connection, a fail-over, a server that is loading). */
   readonly transient: boolean
@@ -399,6 +412,7 @@ export class RedisUnavailableError extends LockError {
 
 /** So many nodes of a RedLock failed that the rest are no majority. Nodes already taken were released. */
 export class QuorumError extends LockError {
+  declare readonly code: 'QUORUM'
   /** The majority that was needed. */
   readonly needed: number
   /** The nodes that were asked, or, after a release or a query, those that failed. */
@@ -420,4 +434,38 @@ function whatItDid({ outcome, holder, error }: NodeReport): string {
     return `failed (${error instanceof Error ? error.message : String(error)})`
   }
   return holder ? `is held by ${nameOf(holder)}` : outcome
+}
+
+type ErrorOfCore =
+  | ClientClosedError
+  | ContextRequiredError
+  | HolderChangedError
+  | InvalidArgumentError
+  | LockLostError
+  | LockTimeoutError
+  | NotLockOwnerError
+  | NotReentrantError
+  | QuorumError
+  | RedisUnavailableError
+  | SelfDeadlockError
+  | WrongTypeError
+
+type CodeOfEntry = Exclude<LockErrorCode, ErrorOfCore['code']>
+
+/** Every error of Holdfast, told apart by `code`. Those of other entries and packages have the fields of `LockError`. */
+export type AnyLockError =
+  ErrorOfCore | { [Code in CodeOfEntry]: LockError & { readonly code: Code } }[CodeOfEntry]
+
+/**
+ * Whether this is an error of Holdfast, and, if a code is given, that error. It compares by shape: the error may come from
+ * another copy of the package, such as the CommonJS one beside the ES module, where `instanceof` is false.
+ */
+export function isLockError<Code extends LockErrorCode = LockErrorCode>(
+  error: unknown,
+  code?: Code,
+): error is Extract<AnyLockError, { readonly code: Code }> {
+  if (!(typeof error === 'object' && error && 'code' in error && 'lockName' in error && 'owner' in error)) {
+    return false
+  }
+  return code === undefined ? typeof error.code === 'string' : error.code === code
 }

@@ -74,8 +74,10 @@ export {
   RedisUnavailableError,
   SelfDeadlockError,
   WrongTypeError,
+  isLockError,
 } from './errors.js'
 export type {
+  AnyLockError,
   CommandOutcome,
   LockErrorCode,
   LockErrorDetails,

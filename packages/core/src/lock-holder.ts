@@ -30,6 +30,8 @@ export interface LockHolder {
    * hash that is no lock of Holdfast or Redisson.
    */
   readonly foreign?: true
+  /** The refused client has it itself: another call of it, or the refused caller in another context. */
+  readonly thisClient?: true
   /** The lock was handed over (`@holdfast/core/travel`) and is not adopted yet: no process acts as its owner. */
   readonly handedOver?: true
 }
@@ -48,6 +50,8 @@ export interface HolderFacts {
   readonly traceparent?: string | undefined
   readonly others?: number | undefined
   readonly isForeign?: boolean | undefined
+  /** The client that was refused. */
+  readonly clientId?: string | undefined
 }
 
 export function lockHolder({
@@ -56,6 +60,7 @@ export function lockHolder({
   traceparent,
   others = 0,
   isForeign: isString = false,
+  clientId,
   ...facts
 }: HolderFacts): LockHolder {
   const isForeign = isString || !Number.isInteger(facts.holds)
@@ -73,6 +78,9 @@ export function lockHolder({
     ...(traceparent !== undefined && { traceparent }),
     ...(others > 0 && { others }),
     ...(isForeign && { foreign: true as const }),
+    ...(isOurs &&
+      clientId !== undefined &&
+      facts.owner.startsWith(`${clientId}:`) && { thisClient: true as const }),
     ...(handedOver && { handedOver }),
   }
 }
@@ -110,7 +118,8 @@ export function holderInWords(holder: LockHolder): string {
       ? ''
       : `, longer than any lease of this client (${spoken(longestLeaseMs)}): the holder asked for more, or the clock of ` +
         'Redis was set back'
-  const who = holder.handedOver ? ON_ITS_WAY : `${nameOf(holder)} ${told}`
+  const self = holder.thisClient ? ', this very client,' : ''
+  const who = holder.handedOver ? ON_ITS_WAY : `${nameOf(holder)}${self} ${told}`
   return `${who}${besides}, ${lease}${doubt}`
 }
 

@@ -6,6 +6,7 @@ import type { Claim } from './claim.js'
  * transaction back. Trying again does not help: the lock belongs to somebody else.
  */
 export class StaleHolderError extends LockError {
+  declare readonly code: 'STALE_HOLDER'
   /** The name of the row. */
   readonly fence: string
   readonly token: string
@@ -31,6 +32,7 @@ export class StaleHolderError extends LockError {
  * again: its next run gives the verdict. `cause` is the error of your library.
  */
 export class FenceUndecidedError extends LockError {
+  declare readonly code: 'FENCE_UNDECIDED'
   readonly fence: string
 
   /** @internal */

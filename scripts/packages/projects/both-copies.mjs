@@ -51,6 +51,12 @@ for (const copy of [esm, cjs]) {
     const isOurs = (error) => error instanceof InvalidArgumentError && error instanceof LockError
     assert.throws(() => call(copy[`@holdfast/core/${entry}`]), isOurs, `${entry}: one class per copy`)
   }
+  const { isLockError, InvalidArgumentError: OfOther } = (copy === esm ? cjs : esm)['@holdfast/core']
+  assert.throws(
+    () => copy['@holdfast/core'].detached(null),
+    (error) => isLockError(error, 'INVALID_ARGUMENT') && !(error instanceof OfOther),
+    'isLockError knows the errors of the other copy',
+  )
   for (const name of PACKAGES) {
     const classes = Object.entries(copy[name]).filter(([, value]) => typeof value === 'function')
     for (const [key, value] of classes)

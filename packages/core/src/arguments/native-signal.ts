@@ -4,6 +4,12 @@ import { InvalidArgumentError } from '../errors.js'
 const natives = new WeakMap<AbortSignal, AbortSignal>()
 
 /**
+ * By the signal of a context, the one that it follows with a reason of its own: a wait that is given both ends with the
+ * reason of the context's, whichever the runtime aborts first.
+ */
+export const followed = new WeakMap<AbortSignal, AbortSignal>()
+
+/**
  * Returns the signal as a native one, which `AbortSignal.any` takes. One of another making, such as a polyfill's or
  * another realm's, is followed by a native one. For packages built on this one.
  * @throws InvalidArgumentError it is no signal; undefined may be given

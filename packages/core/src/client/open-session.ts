@@ -145,7 +145,7 @@ function waitingInRedis(
 ) {
   const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options
   const heartbeatMs = heartbeatOf(options)
-  const lastHolders = new LastSeenHolders(parts.runtime, lockWatchdogTimeout)
+  const lastHolders = new LastSeenHolders(parts.clientId, parts.runtime, lockWatchdogTimeout)
   // A grant known only to the primary must not be used when replicas count.
   const takesGrants = pushedGrants && !replicas
   const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null

@@ -30,8 +30,12 @@ interface LastRefusal {
 export class LastSeenHolders {
   private readonly byKey = new Map<string, LastRefusal>()
 
-  /** @param longestLeaseMs the longest lease that this client has asked for so far */
+  /**
+   * @param clientId the client that is refused
+   * @param longestLeaseMs the longest lease that this client has asked for so far
+   */
   constructor(
+    private readonly clientId: string,
     private readonly clock: Clock,
     private longestLeaseMs: number,
   ) {}
@@ -78,8 +82,8 @@ export class LastSeenHolders {
     const { seen, since, heldSince, traceparent } = refusal
     const { holder: owner, holds, ttlMs: leaseLeftMs, owners = 1, isForeign } = seen
     const heldForMs = heldSince === undefined ? undefined : now - heldSince
-    const { longestLeaseMs } = this
-    const facts = { owner, holds, leaseLeftMs, longestLeaseMs, heldForAtLeastMs: now - since }
+    const { clientId, longestLeaseMs } = this
+    const facts = { clientId, owner, holds, leaseLeftMs, longestLeaseMs, heldForAtLeastMs: now - since }
     return lockHolder({ ...facts, heldForMs, traceparent, others: owners - 1, isForeign })
   }
 

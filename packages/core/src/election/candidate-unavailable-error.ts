@@ -2,6 +2,7 @@ import { LockError } from '../errors.js'
 
 /** `resign({ to })`: that candidate will not lead next, and the term goes on. */
 export class CandidateUnavailableError extends LockError {
+  declare readonly code: 'CANDIDATE_UNAVAILABLE'
   /** The client id that was given. */
   readonly candidate: string
   readonly reason: 'not-in-line' | 'no-answer'

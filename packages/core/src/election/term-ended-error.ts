@@ -15,6 +15,7 @@ const IN_WORDS: Record<TermEnd, string> = {
 
 /** The reason of a term's signals, where the term was not lost: a lost one has a LockLostError. */
 export class TermEndedError extends LockError {
+  declare readonly code: 'TERM_ENDED'
   readonly reason: TermEnd
 
   constructor(lockName: string, owner: string, reason: TermEnd) {

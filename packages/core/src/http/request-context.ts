@@ -1,4 +1,4 @@
-import { nativeSignal } from '../arguments/native-signal.js'
+import { followed, nativeSignal } from '../arguments/native-signal.js'
 import type { LockClient } from '../lock-client.js'
 import { checkClient } from '../arguments/validate.js'
 import { RequestAbortedError } from './http-error.js'
@@ -52,6 +52,7 @@ export class RequestSignals {
   /** Follows the request's own signal, with a reason of ours. */
   ofRequest(signal: AbortSignal): { readonly signal: AbortSignal; readonly over: () => void } {
     const request = this.begin()
+    followed.set(request.signal, signal)
     const end = (): void => request.abort(new RequestAbortedError())
     if (signal.aborted) {
       end()

@@ -5,6 +5,7 @@ import type { ErrorDetails } from './error-details.js'
 
 /** The run that this caller waited for has failed. Nothing is kept: the next call runs again. */
 export class SharedError extends LockError {
+  declare readonly code: 'SHARE_FAILED'
   /** The error that the function threw, in the process that ran it. */
   readonly original: ErrorDetails
 
@@ -19,6 +20,7 @@ export class SharedError extends LockError {
 
 /** Another caller's run was still under way when `waitMs` was over. It goes on. */
 export class ShareBusyError extends LockError {
+  declare readonly code: 'SHARE_BUSY'
   readonly waitedMs: number
   /** The process that runs; undefined: not known yet. */
   readonly holder: LockHolder | undefined
@@ -38,6 +40,7 @@ export class ShareBusyError extends LockError {
 
 /** The run that this caller waited for ended without a result (`onCrash: 'fail'`). */
 export class ShareOutcomeUnknownError extends LockError {
+  declare readonly code: 'SHARE_OUTCOME_UNKNOWN'
   constructor(lockName: string, cause?: unknown) {
     super(
       'SHARE_OUTCOME_UNKNOWN',

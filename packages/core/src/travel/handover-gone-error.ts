@@ -3,6 +3,7 @@ import { holderInWords, type LockHolder } from '../lock-holder.js'
 
 /** The lock does not wait for this token any more: it was adopted, revoked or released by force, or `keepMs` was over. */
 export class HandoverGoneError extends LockError {
+  declare readonly code: 'HANDOVER_GONE'
   /** The holder of the lock instead; `undefined`: none. */
   readonly holder: LockHolder | undefined
 

@@ -1,10 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+import { once } from 'node:events'
 import { createServer, request as openRequest } from 'node:http'
 import { connect, constants, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable, type Writable } from 'node:stream'
 import {
   expressLocks,
+  honoLocks,
   RequestAbortedError,
   type HttpLocksOptions,
   type NodeResponse,
@@ -456,6 +460,35 @@ describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the 
     await eventually(() => hold.signal.aborted)
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'context-ended' })
     await eventually(async () => !(await locks.getLock(harness.name()).isLocked()))
+  })
+})
+
+describe('Hono, whose signal of a request has a text as its reason', () => {
+  const harness = useHarness()
+
+  it('a wait that is given that signal ends with the error of every other wait of the request', async () => {
+    const locks = await harness.client()
+    const [began, ended] = [signalled(), signalled<unknown>()]
+    const app = new Hono()
+    app.use(honoLocks(locks))
+    app.get('/', async (c) => {
+      const { signal } = c.req.raw
+      const gone = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      began.resolve()
+      await gone
+      const wait = locks.getLock(harness.name()).acquire({ signal })
+      ended.resolve([typeof signal.reason, await wait.catch((error: unknown) => error)])
+      return c.text('nobody reads it')
+    })
+    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const request = openRequest({ port, host: '127.0.0.1', agent: false }).on('error', () => undefined)
+    request.end()
+    await began.promise
+    request.destroy()
+    expect(await ended.promise).toEqual(['string', expect.any(RequestAbortedError)])
+    server.close()
   })
 })
 

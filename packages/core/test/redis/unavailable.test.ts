@@ -275,7 +275,7 @@ describe('Redis goes down while a lock is held', () => {
     expect(lost[0]).toMatchObject({ reason: 'expired', lease: { leaseMs: 300, renewed: false } })
     expect(lost[0]!.cause).toBeUndefined()
     expect(lost[0]!.message).toMatch(
-      /^Lock "fixed" was lost: its lease of 300 ms, taken \d+ ms ago, has ended\. Stop the work .* leaseMs/,
+      /^Lock "fixed" was lost: its lease of 300 ms, taken \d+ ms ago, can no longer be trusted\. Stop the work .* leaseMs/,
     )
     expect(fixed.lossError).toBe(lost[0])
 
@@ -292,7 +292,7 @@ describe('Redis goes down while a lock is held', () => {
     expect(renewed!.lease!.confirmedMsAgo).toBeGreaterThanOrEqual(1_500 - 65)
     const ago = Math.round(renewed!.lease!.confirmedMsAgo)
     const why = (renewed!.cause as Error).message
-    const message = `renewals failed, and its lease of 1500 ms, last confirmed ${ago} ms ago, has ended: ${why}`
+    const message = `renewals failed, and its lease of 1500 ms, last confirmed ${ago} ms ago, can no longer be trusted: ${why}`
     expect(renewed!.message).toBe(
       `Lock "${NAME}" was lost: ${message} Stop the work that it protects: another caller may be doing it by now.`,
     )

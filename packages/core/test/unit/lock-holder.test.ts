@@ -45,6 +45,11 @@ describe('a holder in words', () => {
     ],
     [{ longestLeaseMs: 17_000 }, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
     [{ owner: 'java:57' }, 'java:57 holds it, 17 s of lease left'],
+    [
+      { clientId: `orders-7f9-12~${RANDOM}` },
+      'orders-7f9-12 (thread 42), this very client, holds it, 17 s of lease left',
+    ],
+    [{ clientId: `orders-7f9-13~${RANDOM}` }, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
   ])('%j', (known, text) => {
     expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })

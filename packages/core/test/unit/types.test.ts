@@ -8,7 +8,14 @@ import {
   createCluster as createCluster5,
   createSentinel as createSentinel5,
 } from 'redis5'
-import { LockClient, type IoredisScripting, type NodeRedisScripting } from '../../src/index.js'
+import {
+  isLockError,
+  LockClient,
+  LockTimeoutError,
+  type IoredisScripting,
+  type NodeRedisScripting,
+} from '../../src/index.js'
+import { SharedError } from '../../src/share/index.js'
 
 // What this file shows is that it compiles: both majors fit the structural type without a cast.
 describe('the type of a client', () => {
@@ -59,5 +66,35 @@ describe('the type of a client', () => {
       expect(typeof cluster.evalsha).toBe('function')
       cluster.disconnect()
     }
+  })
+})
+
+describe('isLockError', () => {
+  const busy = new LockTimeoutError({ lockName: 'a', waitedMs: 7, holder: undefined })
+  const failed = new SharedError('b', { name: 'Error', message: 'x', code: undefined })
+
+  it('narrows to the class of a code, and any error of Holdfast by its code', () => {
+    /** The fields of the classes, without a cast. */
+    const told = (error: unknown): string | number | undefined => {
+      if (isLockError(error, 'LOCK_LOST')) return error.reason
+      if (!isLockError(error)) return undefined
+      return error.code === 'LOCK_TIMEOUT' ? error.waitedMs : error.lockName
+    }
+    const code: 'SHARE_FAILED' = failed.code
+    expect([told(busy), told(failed), told(new Error('x')), code]).toEqual([
+      7,
+      'b',
+      undefined,
+      'SHARE_FAILED',
+    ])
+    // @ts-expect-error no such code
+    expect(isLockError(busy, 'LOCK_BUSY')).toBe(false)
+  })
+
+  it('is false for what has the code alone, or none', () => {
+    const others = [{ code: 'LOCK_TIMEOUT' }, new Error('x'), null, undefined, 'LOCK_TIMEOUT']
+    expect(others.filter((each) => isLockError(each))).toEqual([])
+    const codes = [undefined, 'LOCK_TIMEOUT', 'LOCK_LOST'] as const
+    expect(codes.map((each) => isLockError(busy, each))).toEqual([true, true, false])
   })
 })

@@ -118,7 +118,7 @@ describe('waits that are told of', () => {
 
   it('a call that is parked again, because what it came for was gone, is told of once', () => {
     listen()
-    const lastHolders = new LastSeenHolders(clock, 30_000)
+    const lastHolders = new LastSeenHolders('orders~1', clock, 30_000)
     const parts = {
       clientId: 'c',
       runtime: clock,
@@ -147,7 +147,7 @@ describe('waits that are told of', () => {
 
 describe('lastHolders', () => {
   it('what one answer told of a hold goes on, and counts on, until another owner has it', async () => {
-    const lastHolders = new LastSeenHolders(clock, 30_000)
+    const lastHolders = new LastSeenHolders('orders~1', clock, 30_000)
     const seen = { holder: 'java:1', holds: 1, ttlMs: 30_000 }
     lastHolders.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
     await clock.advance(100)
