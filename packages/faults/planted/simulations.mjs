@@ -18,27 +18,20 @@ const OUTSIDE_FILES = [
     /^core\/src\/(scripts\/)?(election|share|schedule|observe)\//,
     'of elections, shared results, schedules and observers, which are not simulated',
   ],
-  [/^(otel|bullmq|nestjs|board|cli)\//, 'of an integration'],
 ]
 
 /** The others, by name: a list of words would take along what it was not meant for. */
 const OUTSIDE_NAMES = {
   'of a transaction on a shared connection': [
     'the last level stays when a re-entry was undone in a transaction',
-    'what waits in a transaction is sent again and again',
     'QUEUED is taken for an answer',
   ],
-  'of red locks, which are not simulated': [
-    'a node joins a hold of a RedLock whose majority has ended',
-    'a hold of a RedLock takes no node again',
-  ],
+  'of red locks, which are not simulated': ['a hold of a RedLock takes no node again'],
   'of leases that are shortened, which no caller does': [
     'a lease that was shortened is trusted for as long as before',
     'a lease is trusted again while a copy of what shortened it may arrive',
-    'an earlier end of a permit counts when it is answered',
   ],
   'of settings that no world has': [
-    'a client that seldom asks again counts as dead',
     'a lock is given although somebody listens who would never be told',
     'the waitMs of a client limits no wait',
     'the leaseMs of a client is no lease',
@@ -46,7 +39,6 @@ const OUTSIDE_NAMES = {
   'of a machine that sleeps, a Java client, and a client that is closed during its calls, which no world has':
     [
       'a grant is trusted although the machine slept',
-      'a Java client is counted in place of a waiter that has died',
       'a client closes while the release of a last level has no answer',
       'a call without an answer outlives its client',
     ],
@@ -55,24 +47,18 @@ const OUTSIDE_NAMES = {
     'a non-reentrant lock re-enters',
   ],
   'of how much it costs': [
-    'callers that want the same locks all ask for them',
     'a spin lock does not count its refusals',
     'who comes back to a fair lock goes back alone',
   ],
   'of Sentinel or a cluster': [
-    'what a moving slot refuses is told at once',
     'behind Sentinel trust goes on while there is no connection',
     'one script for all slots',
   ],
   'of what other programs leave in Redis': [
     'a re-entry that finds a string is refused, and its levels go on',
-    'a forced release deletes a string',
-    'an acquire writes over a string',
     'a wait behind a string without a time to live never ends',
     'nobody of a fair lock looks whether the string is gone',
     'who leaves behind a string keeps its place in the line of a plain lock',
-    'something of another type in the line of a fair lock makes its release a loss',
-    'a Java thread is taken for dead with another thread of its client',
   ],
   'of writes that replicas acknowledge': [
     'a lease counts that too few replicas have',
