@@ -6,7 +6,7 @@ import { defineScenario, type Run, type Scenario, type Verdict } from '../run/sc
 import { nowMs } from '../run/shared-clock.js'
 import { happen } from '../workload/faults.js'
 import { leftBehind } from '../workload/left-behind.js'
-import { kindOf, LOCK_KINDS, lockNames, tokensOf } from '../workload/lock-kinds.js'
+import { hasLastingTokens, kindOf, LOCK_KINDS, lockNames } from '../workload/lock-kinds.js'
 import { victimOf } from '../workload/victim.js'
 import { follow } from './torture/elections.js'
 import { KEEP_MS } from './torture/journeys.js'
@@ -39,7 +39,7 @@ const limitsOf = ({ drop, resync }: TortureValues): HistoryOptions => ({
     locks: (lock: string) => kindOf(lock) === 'fair',
     excuses: ({ target }) => target === undefined,
   },
-  lastingTokens: (lock: string) => tokensOf(lock) === 'time',
+  lastingTokens: hasLastingTokens,
 })
 
 export const torture: Scenario<TortureOptions> = defineScenario({

@@ -6,7 +6,7 @@ import {
   type Violation,
   TOLD_LATE,
 } from '@holdfast/faults/harness'
-import { kindOf, tokensOf } from '../workload/lock-kinds.js'
+import { hasLastingTokens, kindOf } from '../workload/lock-kinds.js'
 import type { FaultName, Plan } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
 import { checkFreeLocks } from './checks/free-locks.js'
@@ -143,7 +143,7 @@ export const verdictOn = ({
       locks: (lock) => kindOf(lock) === 'fair' && areLivesLongEnough(plan.settings),
       excuses: ({ target }) => target === undefined,
     },
-    lastingTokens: (lock) => tokensOf(lock) === 'time',
+    lastingTokens: hasLastingTokens,
   })
   const findings = [
     ...violations.filter((each) => !isLateWord(each, plan)).map(findingOf),

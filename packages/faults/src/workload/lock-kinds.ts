@@ -27,6 +27,9 @@ const prefixOf = (name: string): string => name.split(':')[0] as string
 export const kindOf = (name: string): LockKind =>
   LOCK_KINDS.find((kind) => (PREFIXES[kind] as readonly string[]).includes(prefixOf(name))) ?? 'lock'
 
+/** Whether the tokens of what has this name come from the clock of Redis: they grow even when Redis loses its data. */
+export const hasLastingTokens = (name: string): boolean => name.split(':').includes('time')
+
 /** Undefined: a lock without tokens. */
 export const tokensOf = (name: string): 'counter' | 'time' | undefined =>
   kindOf(name) === 'fenced' ? (prefixOf(name) as 'counter' | 'time') : undefined

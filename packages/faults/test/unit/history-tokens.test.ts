@@ -8,6 +8,7 @@ import {
   lock,
   lost,
   noise,
+  of,
   release,
   trusted,
   write,
@@ -120,6 +121,19 @@ describe('the order of tokens', () => {
     expect(checkHistory(events, { lastingTokens: lasting })).toMatchObject({ violations: [{}], excused: [] })
     const other = (name: string) => name !== lock
     expect(checkHistory(events, { lastingTokens: other })).toMatchObject({ violations: [], excused: [{}] })
+  })
+
+  test('no loss excuses that who follows an election is told of such tokens out of order', () => {
+    const followed = (atMs: number, token: Token): HistoryEvent => ({
+      kind: 'followed',
+      atMs,
+      ...of('a'),
+      token,
+    })
+    const events = [followed(10, '9'), fault(20), followed(30, '2')]
+    const unordered = [{ check: 'followed', invariant: 'I9' }]
+    expect(checkHistory(events, { lastingTokens: () => true })).toMatchObject({ violations: unordered })
+    expect(checkHistory(events)).toMatchObject({ violations: [], excused: [{}] })
   })
 
   test('a forced release excuses no token: nothing is lost but the lock', () => {

@@ -68,12 +68,12 @@ export const checkHistory = (
     if (typeof value === 'number' && !(value >= 0)) throw new RangeError(`${name} must be a number from 0 on`)
   }
   const history = readHistory(events)
-  const surroundings = { faults: history.faults, grantLagMs }
+  const surroundings = { faults: history.faults, grantLagMs, lastingTokens }
   const findings = new Findings()
   for (const lock of history.locks) {
     checkOverlap(lock, surroundings, findings)
     checkRegister(lock, findings)
-    checkTokenOrder(lock, { ...surroundings, lastingTokens }, findings)
+    checkTokenOrder(lock, surroundings, findings)
     if (fifo !== undefined && (fifo.locks?.(lock.name) ?? true)) {
       checkOvertaking(lock, history.faults, fifo, findings)
     }

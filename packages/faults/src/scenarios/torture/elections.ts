@@ -6,7 +6,9 @@ import { nowMs } from '../../run/shared-clock.js'
 import { Attempt, trust } from '../../workload/attempt.js'
 import { workMs, type CallerParts } from './workload.js'
 
-const ELECTION = 'election:0'
+/** They take their tokens from a counter, and from the clock of Redis: those grow even when Redis comes back empty. */
+const ELECTIONS = ['counter', 'time'] as const
+const nameOf = (tokens: (typeof ELECTIONS)[number]): string => `election:${tokens}`
 const LOOK_EVERY_MS = 10
 /** A campaign goes on for so long at most; then the candidate comes anew. */
 const LONGEST_CAMPAIGN_MS = 4_000
@@ -17,6 +19,7 @@ const FAILED = 'The work has failed.'
 /** A candidate, which gives its terms up in every way there is, and writes down what it believes while it leads. */
 export class Candidate {
   readonly #parts: CallerParts
+  readonly #name: string
   readonly #election: Election
   readonly #unexpected: unknown[] = []
   #attempts = 0
@@ -24,7 +27,10 @@ export class Candidate {
 
   constructor(parts: CallerParts) {
     this.#parts = parts
-    this.#election = getElection(parts.locks, ELECTION, {
+    const tokens = parts.random.pick(ELECTIONS)
+    this.#name = nameOf(tokens)
+    this.#election = getElection(parts.locks, this.#name, {
+      tokens,
       data: { name: parts.name },
       lossGraceMs: parts.leaseMs / 10,
       onError: (error) => {
@@ -51,7 +57,7 @@ export class Candidate {
 
   #wait(): Attempt {
     const attempt = `${this.#parts.name}#${(this.#attempts += 1)}`
-    return new Attempt(this.#parts.history, { lock: ELECTION, attempt, deadlineMs: ENDLESS_MS })
+    return new Attempt(this.#parts.history, { lock: this.#name, attempt, deadlineMs: ENDLESS_MS })
   }
 
   async #resign(toAnother: boolean): Promise<void> {
@@ -84,18 +90,20 @@ const isExpected = (error: unknown): boolean =>
 
 /** Notes who leads, as a process is told that takes no part. @returns what ends it */
 export const follow = (locks: LockClient, history: History): (() => Promise<void>) => {
-  const election = getElection(locks, ELECTION)
-  const told = new Set<string>()
-  const following = (async (): Promise<void> => {
-    for await (const leader of election.changes()) {
-      if (!leader || told.has(leader.owner)) continue
-      const { owner, token } = leader
-      told.add(owner)
-      history.add('followed', { lock: ELECTION, owner, token })
-    }
-  })()
+  const elections = ELECTIONS.map((tokens) => getElection(locks, nameOf(tokens), { tokens }))
+  const following = elections.map((election) => note(election, history))
   return async () => {
-    await election.close()
-    await following
+    await Promise.all(elections.map((election) => election.close()))
+    await Promise.all(following)
+  }
+}
+
+const note = async (election: Election, history: History): Promise<void> => {
+  const told = new Set<string>()
+  for await (const leader of election.changes()) {
+    if (!leader || told.has(leader.owner)) continue
+    const { owner, token } = leader
+    told.add(owner)
+    history.add('followed', { lock: election.name, owner, token })
   }
 }

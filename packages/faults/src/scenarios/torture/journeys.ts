@@ -43,14 +43,15 @@ export class Porter {
   #take(): Promise<Held | undefined> {
     const { locks, random } = this.#parts
     const lane = random.whole(LANES)
-    const lock = `journey:${lane}`
+    const tokens = lane % 2 === 0 ? 'counter' : 'time'
+    const lock = `journey:${lane}${lane % 3 === 2 ? `:${tokens}` : ''}`
     const waitMs = random.between(0, LONGEST_WAIT_MS)
     const face =
       lane % 3 === 0
         ? locks.getLock(lock)
         : lane % 3 === 1
           ? locks.getFairLock(lock)
-          : locks.getFencedLock(lock)
+          : locks.getFencedLock(lock, { tokens })
     return this.#attempt(lock, waitMs, () => face.acquire({ waitMs }))
   }
 

@@ -20,6 +20,8 @@ const SLOW_FOR_MS = 20
 /** Callers of one kind in each process, where there are fewer than of locks. */
 const PORTERS = 3
 const SHARERS = 2
+/** They take part in two elections. */
+const CANDIDATES = 2
 
 export interface Begin {
   readonly name: string
@@ -73,7 +75,7 @@ const stepsOf = (
     })
   const callers = [
     ...(names.length > 0 ? make('', options.flows, LockCaller) : []),
-    ...(isWanted('election') ? make('candidate', 1, Candidate) : []),
+    ...(isWanted('election') ? make('candidate', CANDIDATES, Candidate) : []),
     ...(isWanted('share') ? make('sharer', SHARERS, Sharer) : []),
     ...(isWanted('journey') ? make('porter', PORTERS, Porter) : []),
   ]
