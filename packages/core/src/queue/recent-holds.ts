@@ -119,6 +119,7 @@ export class RecentHolds {
   }
 }
 
+/** Half and more of the time, so that distance decides nothing, unless as many others as listened have had it since. */
 function shareLeft({ others }: RecentHold, turns: number): number {
-  return Math.max(0, 1 - turns / (others + 1))
+  return turns >= others ? 0 : 1 - turns / others / 2
 }

@@ -3,7 +3,7 @@ import { ManualClock } from '@holdfast/faults/harness'
 import { RecentHolds } from '../../src/queue/recent-holds.js'
 import type { ReleaseReply } from '../../src/scripts/lock.js'
 
-// How long a client stands back that has had a lock, and three others that listen, unless a row says something else.
+// How long a client stands back that has had a lock, and four others that listen, unless a row says something else.
 
 const LOCK = { key: 'order:42', announcedOn: 'channel' }
 let clock: ManualClock
@@ -25,7 +25,7 @@ beforeEach(() => {
 const GIVEN: ReleaseReply = { kind: 'released', grantedForMs: 2_000 }
 const toldTo = (heardBy: number): ReleaseReply => ({ kind: 'released', heardBy })
 
-function had(heldMs: number, reply: ReleaseReply = toldTo(3), isListening = false): void {
+function had(heldMs: number, reply: ReleaseReply = toldTo(4), isListening = false): void {
   hearsItself = isListening
   ending(heldMs)
   recent.ended(LOCK, reply)
@@ -33,7 +33,7 @@ function had(heldMs: number, reply: ReleaseReply = toldTo(3), isListening = fals
 
 const ending = (heldMs: number, protocol = LOCK): void =>
   recent.ending({ protocol, heldSince: clock.now() - heldMs }, clock.now())
-const announced = (): number => recent.standsBackMs(LOCK, 'message')
+const announced = (): number => Math.round(100 * recent.standsBackMs(LOCK, 'message')) / 100
 const entering = (): number => recent.standsBackMs(LOCK, 'entering')
 const announcements = (count: number): number[] => Array.from({ length: count }, announced)
 
@@ -46,18 +46,18 @@ describe('a client that has had a lock', () => {
     expect(longest).toEqual([0, 1, 5, 10, 10])
   })
 
-  it('stands back the less the more often others had it since, and then not at all', () => {
+  it('stands back for half and more of the time until each of the others may have had it, and then not at all', () => {
     had(200)
-    expect(announcements(5)).toEqual([7.5, 5, 2.5, 0, 0])
+    expect(announcements(5)).toEqual([8.75, 7.5, 6.25, 0, 0])
   })
 
   it('does not count what it hears of its own release, before or after the reply', () => {
-    had(200, toldTo(4), true)
-    expect(announcements(2)).toEqual([10, 7.5])
+    had(200, toldTo(5), true)
+    expect(announcements(2)).toEqual([10, 8.75])
     ending(200)
     expect(announced()).toBe(10)
-    recent.ended(LOCK, toldTo(4))
-    expect(announced()).toBe(7.5)
+    recent.ended(LOCK, toldTo(5))
+    expect(announced()).toBe(8.75)
   })
 
   it.each([
@@ -71,7 +71,7 @@ describe('a client that has had a lock', () => {
   it('does not believe a node of a cluster that nobody listens', () => {
     countsAll = false
     had(200, toldTo(0))
-    expect(announcements(2)).toEqual([7.5, 5])
+    expect(announcements(3)).toEqual([8.33, 6.67, 0])
   })
 
   it('keeps half of the time where the lock was given on: turns in between are told to nobody', async () => {
@@ -84,7 +84,7 @@ describe('a client that has had a lock', () => {
 
   it('keeps it until a second announcement: somebody keeps to no line', () => {
     had(200, GIVEN)
-    expect(announcements(3)).toEqual([8.75, 5, 2.5])
+    expect(announcements(3)).toEqual([9.17, 6.67, 0])
   })
 
   it('stands back for the rest of the time when a caller comes later, until it hears that another had the lock', async () => {
@@ -97,7 +97,7 @@ describe('a client that has had a lock', () => {
 
   it('stands back where the answer to its release is lost, for what it hears', () => {
     ending(200)
-    expect([entering(), ...announcements(1)]).toEqual([0, 7.5])
+    expect([entering(), ...announcements(1)]).toEqual([0, 8.33])
   })
 
   it('forgets it with a short hold, and of a thousand locks the oldest', () => {

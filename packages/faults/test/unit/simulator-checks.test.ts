@@ -134,6 +134,16 @@ describe('at rest', () => {
     expect(checkAtRest(fault('fail-over', 1, 2), [orphan])).toEqual([])
   })
 
+  test('a lock is held where a release had no answer for 2 s and the clock was set back', () => {
+    const begun = at(100, 'release-begin', { owner: OWNER })
+    const endedAt = (ms: number) => at(ms, 'released', { owner: OWNER, outcome: 'lost' })
+    const clock = fault('clock-back', 1, 2)
+    expect(checkAtRest([begun, endedAt(2_100), ...clock], [orphan])).toEqual([])
+    expect(checkAtRest([begun, ...clock], [orphan])).toEqual([])
+    expect(checkAtRest([begun, endedAt(2_099), ...clock], [orphan])).toHaveLength(1)
+    expect(checkAtRest([begun, endedAt(2_100)], [orphan])).toHaveLength(1)
+  })
+
   test('a reader has no time-out, unless its lock was deleted before it could release it', () => {
     const timeOut = { ...orphan, what: 'time-out' as const }
     const deleted = fault('key-vanishes', 1, 2, { lock: LOCK, part: 'hash' })

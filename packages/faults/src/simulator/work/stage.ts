@@ -37,7 +37,7 @@ export interface Heard {
 export type Listener = (heard: Heard) => void
 
 const LEAST_COMMAND_TIMEOUT_MS = 400
-const UNAVAILABLE_MS = 2_000
+export const UNAVAILABLE_MS = 2_000
 const LOOK_MS = 10
 const VISIT_MS = 5_000
 
