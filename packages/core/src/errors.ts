@@ -457,7 +457,7 @@ export type AnyLockError =
   ErrorOfCore | { [Code in CodeOfEntry]: LockError & { readonly code: Code } }[CodeOfEntry]
 
 /**
- * Whether this is an error of Holdfast, and, if a code is given, that error. It compares by shape: the error may come from
+ * Tests whether this is an error of Holdfast, and, if a code is given, that error. It compares by shape: the error may come from
  * another copy of the package, such as the CommonJS one beside the ES module, where `instanceof` is false.
  */
 export function isLockError<Code extends LockErrorCode = LockErrorCode>(
