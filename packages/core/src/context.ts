@@ -50,6 +50,11 @@ export class Frame {
     return this.around
   }
 
+  /** A call of `withLock` that re-entered here is inside. */
+  get isReentered(): boolean {
+    return this.siblings?.taken === true
+  }
+
   /** The mutex of the callers inside this frame. */
   get siblingMutex(): SiblingMutex {
     this.siblings ??= newSiblingMutex()

@@ -123,6 +123,7 @@ export type WarningCode =
   | 'HOLDFAST_ELECTION'
   | 'HOLDFAST_NO_CHANNELS'
   | 'HOLDFAST_NEAR_TICKS'
+  | 'HOLDFAST_REENTRY_NOT_AWAITED'
 
 /**
  * Emits a process warning; `node --trace-warnings` shows where, `process.on('warning')` receives it.

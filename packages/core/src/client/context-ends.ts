@@ -21,6 +21,7 @@ interface Parts {
 }
 
 const warnedOf = new OncePerName()
+const reenteredOf = new OncePerName()
 
 /** Deals with levels that are still held when their context ends: there may be no code left to release them. */
 export class ContextEnds {
@@ -59,6 +60,13 @@ export class ContextEnds {
       held.forEach((kept) => this.parts.background.run(this.releaseAfterGrace(kept)))
     } else if (held.length > 0) {
       this.warnOf(held)
+    }
+  }
+
+  /** The callback of a `withLock` has succeeded while another one, which re-entered its hold, is still inside. */
+  reentered(lockName: string): void {
+    if (this.policy !== 'keep' && reenteredOf.take(lockName)) {
+      warnOfReentry(lockName)
     }
   }
 
@@ -111,5 +119,14 @@ function warnOfHold(name: string, origin: Error | undefined): void {
       "which does. If work goes on after the context by design, set the client's option onContextEnd to 'keep'; to have " +
       `such locks released, to 'release'.`,
     `\nTaken: ${originInWords(origin)}`,
+  )
+}
+
+function warnOfReentry(name: string): void {
+  warn(
+    'HOLDFAST_REENTRY_NOT_AWAITED',
+    `A withLock() of "${name}" that re-entered another one is still inside, and the callback of that one has ended: the two ` +
+      'ran at once, under one hold. Await the inner call. Or it is the job of another caller, which a queue runs in the ' +
+      'context of whoever made the queue run: there, call detached(() => lock.withLock(...)), which excludes the others.',
   )
 }

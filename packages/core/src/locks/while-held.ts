@@ -46,6 +46,10 @@ export async function whileHeld<H extends LockHold & Leaving<ReleaseOutcome>, T>
   } catch (error) {
     failure = { error }
   }
+  // Callbacks that fail leave calls behind that nobody awaits any more, as in a Promise.all: that is no mistake.
+  if (!failure && frames.some((frame) => frame.isReentered)) {
+    session.contextEnds.reentered(hold.lockName)
+  }
   // A task that outlives the callback acquires nothing in its name.
   frames.forEach((frame) => (frame.alive = false))
   own?.end()

@@ -68,6 +68,16 @@ describe('a context that ends with levels still held', () => {
     expect([await program.ended(), program.stderr]).toEqual([0, ''])
   })
 
+  it('a withLock that re-entered another one and outlives it is told of once for each name', async () => {
+    const program = start(`${given()}
+      const inner = () => lock.withLock(() => new Promise((resolve) => setTimeout(resolve, 20)))
+      for (let i = 0; i < 2; i++) {
+        const [job] = await lock.withLock(() => [inner()])
+        await job
+      }${END}`)
+    expect([await program.ended(), program.warnings('HOLDFAST_REENTRY_NOT_AWAITED')]).toEqual([0, 1])
+  })
+
   it.each([
     ['run that releases', 'await locks.run(async () => { await lock.lock(); await lock.unlock() })'],
     [
@@ -75,6 +85,12 @@ describe('a context that ends with levels still held', () => {
       'await locks.run(async () => { await lock.lock(); void lock.unlock() })',
     ],
     ['withLock in withLock', 'await lock.withLock(() => lock.withLock(() => undefined))'],
+    [
+      'siblings in withLock, one of which fails',
+      `const later = (fail) => lock.withLock(() => new Promise((ok, no) => setTimeout(fail ? no : ok, 20)))
+       await lock.withLock(() => Promise.all([later(false), later(false)]))
+       await lock.withLock(() => Promise.all([later(true), later(false)])).catch(() => lock.withLock(() => undefined))`,
+    ],
   ])('nothing is said of %s', async (_what, code) => {
     const program = start(`${given()}${code}${END}`)
     expect([await program.ended(), program.stderr]).toEqual([0, ''])
