@@ -1,7 +1,9 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import type { Finding } from '../finding.js'
-import { UNAVAILABLE_MS } from '../work/stage.js'
 import { faultSpansIn } from './fault-spans.js'
+
+/** For how long a release without an answer is sent again. */
+export const UNAVAILABLE_MS = 2_000
 
 /** A lock that Redis has for a living client, when every call of it has ended. */
 export interface Orphan {

@@ -2,7 +2,7 @@ import { LockClient } from '@holdfast/core'
 import { lockNamed } from '../../workload/lock-kinds.js'
 import type { PoolAtRest } from '../../workload/check-permits.js'
 import { countOf, PERMITS } from './plan.js'
-import type { Orphan } from '../checks/at-rest.js'
+import { UNAVAILABLE_MS, type Orphan } from '../checks/at-rest.js'
 import { Journal } from '../journal.js'
 import { Network, restoreCounters } from '../network/network.js'
 import { type Endpoint, SimulatedRedis, USUAL } from '../network/redis-client.js'
@@ -37,7 +37,6 @@ export interface Heard {
 export type Listener = (heard: Heard) => void
 
 const LEAST_COMMAND_TIMEOUT_MS = 400
-export const UNAVAILABLE_MS = 2_000
 const LOOK_MS = 10
 const VISIT_MS = 5_000
 
