@@ -27,6 +27,14 @@ const bannedSyntax = ['NewExpression', 'CallExpression'].map((kind) => ({
   selector: `${kind}[callee.name='Date'][arguments.length=0]`,
   message: FROM_RUNTIME,
 }))
+/** The style of core, in the packages below it too. */
+const oneStyle = [
+  { selector: 'PrivateIdentifier', message: 'Members are `private`, as in the rest of core.' },
+  {
+    selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+    message: 'A literal that is spread into another saves lines and hides the properties: write them out.',
+  },
+]
 const pastRuntime = [
   { regex: '^(node:)?(timers|timers/promises|perf_hooks|process)$|^nanoid', message: FROM_RUNTIME },
   { regex: '^(node:)?crypto$', importNames: ['default', ...RANDOM, ...SECRETS], message: FROM_RUNTIME },
@@ -142,6 +150,13 @@ export default tseslint.config(
   {
     files: ['packages/watchdog/src/**/*.ts', 'packages/waiter/src/**/*.ts'],
     rules: imports(noTesting, noClient, forbid(['@holdfast/*'], 'watchdog and waiter stand alone.')),
+  },
+  {
+    files: ['packages/{core,waiter,watchdog}/src/**/*.ts'],
+    rules: {
+      curly: 'error',
+      'no-restricted-syntax': ['error', ...bannedSyntax, ...oneStyle],
+    },
   },
   {
     // The one file that may touch Node's clocks, timers, queues and randomness.

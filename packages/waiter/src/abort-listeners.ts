@@ -27,7 +27,11 @@ function listenTo(signal: AbortSignal): Listeners {
     callbacks,
     listener: () => {
       // One callback may end another caller's wait, which removes its callback: a caller settles once.
-      for (const callback of [...callbacks]) if (callbacks.has(callback)) callback()
+      for (const callback of [...callbacks]) {
+        if (callbacks.has(callback)) {
+          callback()
+        }
+      }
     },
   }
   bySignal.set(signal, listeners)

@@ -20,7 +20,9 @@ export class Availability {
   ) {}
 
   get unavailableTooLong(): boolean {
-    if (this.unavailableSince === undefined) return false
+    if (this.unavailableSince === undefined) {
+      return false
+    }
     return this.clock.now() >= this.unavailableSince + this.toleranceMs
   }
 
@@ -32,16 +34,24 @@ export class Availability {
   /** `sentAt`: when the attempt began; there has been no reply since. */
   unanswered(sentAt: number, error: unknown): void {
     // The late failure of an attempt whose caller has gone may belong to an outage that is over.
-    if (this.answeredAt !== undefined && sentAt < this.answeredAt) return
+    if (this.answeredAt !== undefined && sentAt < this.answeredAt) {
+      return
+    }
     this.failures += 1
     this.error = error
-    if (this.unavailableSince === undefined) this.beginOutage(sentAt)
-    if (this.unavailableTooLong) this.onTooLong()
+    if (this.unavailableSince === undefined) {
+      this.beginOutage(sentAt)
+    }
+    if (this.unavailableTooLong) {
+      this.onTooLong()
+    }
   }
 
   /** Undefined: no attempt has completed yet, in any way. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
-    if (this.unavailableSince !== undefined) return { kind: 'unavailable', error: this.error }
+    if (this.unavailableSince !== undefined) {
+      return { kind: 'unavailable', error: this.error }
+    }
     return this.answeredAt === undefined ? undefined : { kind: 'timeout' }
   }
 
@@ -57,7 +67,9 @@ export class Availability {
   private beginOutage(since: number): void {
     this.unavailableSince = since
     // A timer, because the limit must end waits even while an attempt hangs.
-    if (this.toleranceMs === Infinity || this.unavailableTooLong) return
+    if (this.toleranceMs === Infinity || this.unavailableTooLong) {
+      return
+    }
     this.limit = new Deadline(this.clock, since + this.toleranceMs, this.onTooLong)
   }
 }

@@ -18,7 +18,9 @@ export class Barging implements CallerHost {
     caller.attempt().then(
       (answer) => this.answered(caller, answer),
       (error: unknown) => {
-        if (this.callers.delete(caller)) caller.reject(error)
+        if (this.callers.delete(caller)) {
+          caller.reject(error)
+        }
       },
     )
     return caller
@@ -34,16 +36,24 @@ export class Barging implements CallerHost {
   }
 
   evict(reason: unknown): void {
-    for (const caller of this.callers) caller.reject(reason)
+    for (const caller of this.callers) {
+      caller.reject(reason)
+    }
     this.callers.clear()
   }
 
   private answered(caller: ParkedCaller, answer: Attempt<unknown>): void {
     const stillHere = this.callers.delete(caller)
     if (!stillHere) {
-      if (answer.kind === 'done') caller.giveBack(answer.value)
-    } else if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
-    else if (answer.kind === 'refused') caller.settle({ kind: 'timeout' })
-    else caller.settle({ kind: 'unavailable', error: answer.error })
+      if (answer.kind === 'done') {
+        caller.giveBack(answer.value)
+      }
+    } else if (answer.kind === 'done') {
+      caller.settle({ kind: 'done', value: answer.value })
+    } else if (answer.kind === 'refused') {
+      caller.settle({ kind: 'timeout' })
+    } else {
+      caller.settle({ kind: 'unavailable', error: answer.error })
+    }
   }
 }

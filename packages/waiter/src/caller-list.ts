@@ -8,18 +8,27 @@ export class CallerList {
 
   append(caller: ParkedCaller): void {
     caller.previous = this.tail
-    if (this.tail) this.tail.next = caller
-    else this.head = caller
+    if (this.tail) {
+      this.tail.next = caller
+    } else {
+      this.head = caller
+    }
     this.tail = caller
     this.length += 1
   }
 
   remove(caller: ParkedCaller): void {
     const { previous, next } = caller
-    if (previous) previous.next = next
-    else this.head = next
-    if (next) next.previous = previous
-    else this.tail = previous
+    if (previous) {
+      previous.next = next
+    } else {
+      this.head = next
+    }
+    if (next) {
+      next.previous = previous
+    } else {
+      this.tail = previous
+    }
     // A kept ticket must not keep its former neighbours in memory.
     caller.previous = undefined
     caller.next = undefined
@@ -35,7 +44,9 @@ export class CallerList {
   /** The head and the adjacent callers that share with it. */
   sharedFront(): ParkedCaller[] {
     const front = []
-    for (let caller = this.head; caller?.shared; caller = caller.next) front.push(caller)
+    for (let caller = this.head; caller?.shared; caller = caller.next) {
+      front.push(caller)
+    }
     return front
   }
 
@@ -44,7 +55,9 @@ export class CallerList {
     let caller = this.head
     while (caller) {
       const { next } = caller
-      if (matches(caller)) return caller
+      if (matches(caller)) {
+        return caller
+      }
       caller = next
     }
     return undefined

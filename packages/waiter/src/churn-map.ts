@@ -63,14 +63,18 @@ export class ChurnMap<K, V extends object> {
   get all(): V[] {
     const values = []
     for (const { value } of this.entries.values()) {
-      if (value) values.push(value)
+      if (value) {
+        values.push(value)
+      }
     }
     return values
   }
 
   private sweep(): void {
     for (const [key, { value }] of this.entries) {
-      if (value === undefined) this.entries.delete(key)
+      if (value === undefined) {
+        this.entries.delete(key)
+      }
     }
   }
 }

@@ -14,8 +14,11 @@ export interface Timer {
 
 /** Runs `work` as a microtask. */
 export function asMicrotask(clock: WaiterClock, work: () => void): void {
-  if (clock.microtask) clock.microtask(work)
-  else void Promise.resolve().then(work)
+  if (clock.microtask) {
+    clock.microtask(work)
+  } else {
+    void Promise.resolve().then(work)
+  }
 }
 
 /** Node fires a timer with a longer delay after 1 ms. */

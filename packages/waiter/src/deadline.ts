@@ -24,8 +24,11 @@ export class Deadline {
     const remainingMs = Math.max(this.at - this.clock.now(), 1)
     return this.clock.setTimer(Math.min(remainingMs, longestDelayMs), () => {
       // A long wait needs several timers, and a real timer may fire a fraction of a millisecond early.
-      if (this.passed) this.onPassed()
-      else this.timer = this.arm()
+      if (this.passed) {
+        this.onPassed()
+      } else {
+        this.timer = this.arm()
+      }
     })
   }
 }

@@ -12,7 +12,9 @@ export class LineSubscription {
 
   /** Subscribes, once per topic. After a failure the next call tries again. */
   follow(topic: string): void {
-    if (topic === this.topic) return
+    if (topic === this.topic) {
+      return
+    }
     this.drop()
     this.topic = topic
     this.topics.add(topic, this.on.onMessage).then(
@@ -22,13 +24,17 @@ export class LineSubscription {
         this.on.onConfirmed()
       },
       () => {
-        if (this.topic === topic) this.topic = undefined
+        if (this.topic === topic) {
+          this.topic = undefined
+        }
       },
     )
   }
 
   drop(): void {
-    if (this.topic === undefined) return
+    if (this.topic === undefined) {
+      return
+    }
     void this.topics.remove(this.topic, this.on.onMessage)
     this.topic = undefined
     this.isConfirmed = false

@@ -88,7 +88,9 @@ export class ParkedCaller implements Ticket<unknown> {
 
   get ahead(): number {
     let count = 0
-    for (let other = this.previous; other; other = other.previous) count += 1
+    for (let other = this.previous; other; other = other.previous) {
+      count += 1
+    }
     return count
   }
 
@@ -108,13 +110,17 @@ export class ParkedCaller implements Ticket<unknown> {
 
   /** Notifies the caller, once, that it has to wait. Runs foreign code: call it last. */
   park(): void {
-    if (this.state !== 'entered') return
+    if (this.state !== 'entered') {
+      return
+    }
     this.state = 'parked'
     runQuietly(() => this.request.onParked?.(this))
   }
 
   woken(): void {
-    if (this.request.onWoken) runQuietly(() => this.request.onWoken?.())
+    if (this.request.onWoken) {
+      runQuietly(() => this.request.onWoken?.())
+    }
   }
 
   giveBack(value: unknown): void {
@@ -122,7 +128,9 @@ export class ParkedCaller implements Ticket<unknown> {
   }
 
   leave(): void {
-    if (!this.isHere) return
+    if (!this.isHere) {
+      return
+    }
     this.settle({ kind: 'left' })
     this.host.departed(this)
   }
@@ -130,7 +138,9 @@ export class ParkedCaller implements Ticket<unknown> {
   /** Ends the wait if its deadline has passed: after a pause of the process its timer may fire too late. */
   expireIfDue(): boolean {
     const limit = this.ends?.limit
-    if (!this.isHere || !limit || this.host.clock.now() < limit.dueAt) return false
+    if (!this.isHere || !limit || this.host.clock.now() < limit.dueAt) {
+      return false
+    }
     this.expire()
     return !this.isHere
   }
@@ -139,9 +149,13 @@ export class ParkedCaller implements Ticket<unknown> {
   settle(outcome: WaitOutcome<unknown>): void {
     this.close()
     const { request } = this
-    if (!request.conclude) this.resolve(outcome)
-    else if (outcome.kind === 'done') this.conclude(outcome)
-    else this.resolve(laterOn(outcome).then((each) => request.conclude?.(each)))
+    if (!request.conclude) {
+      this.resolve(outcome)
+    } else if (outcome.kind === 'done') {
+      this.conclude(outcome)
+    } else {
+      this.resolve(laterOn(outcome).then((each) => request.conclude?.(each)))
+    }
   }
 
   reject(reason: unknown): void {

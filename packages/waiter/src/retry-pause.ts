@@ -6,7 +6,9 @@ const firstPauseMs = 50
 /** The pause after a refusal, ms: the hint, at most a resync interval, and never a busy loop. */
 export function pauseAfterRefusal(retryAfterMs: number | undefined, resyncIntervalMs: number): number {
   // Negative numbers and NaN fail the comparison: an unknown hint must not cause a loop of 1 ms.
-  if (retryAfterMs === undefined || !(retryAfterMs >= 0)) return resyncIntervalMs
+  if (retryAfterMs === undefined || !(retryAfterMs >= 0)) {
+    return resyncIntervalMs
+  }
   return Math.min(Math.max(retryAfterMs, 1), resyncIntervalMs)
 }
 

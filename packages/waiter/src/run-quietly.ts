@@ -5,7 +5,9 @@
 export function runQuietly(callback: () => unknown): void {
   try {
     const result = callback()
-    if (result instanceof Promise) result.catch(() => undefined)
+    if (result instanceof Promise) {
+      result.catch(() => undefined)
+    }
   } catch {
     // Reporting it is up to the code that passed the callback.
   }

@@ -18,8 +18,12 @@ export class TopicSubscriptions {
    * @throws the source's rejection, or an Error after `close`; the listener is then not registered.
    */
   async add(topic: string, listener: Listener): Promise<void> {
-    if (!this.closed) await this.open(topic).add(listener)
-    if (this.closed) throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
+    if (!this.closed) {
+      await this.open(topic).add(listener)
+    }
+    if (this.closed) {
+      throw new Error(`The subscriptions are closed; cannot listen to ${topic}`)
+    }
   }
 
   /** Returns whether the topic was subscribed as of the source's last confirmation; undefined during a request. */
@@ -81,9 +85,14 @@ class Topic {
 
   remove(listener: Listener): Promise<void> {
     const count = this.listeners.get(listener)
-    if (count === undefined) return Promise.resolve()
-    if (count > 1) this.listeners.set(listener, count - 1)
-    else this.listeners.delete(listener)
+    if (count === undefined) {
+      return Promise.resolve()
+    }
+    if (count > 1) {
+      this.listeners.set(listener, count - 1)
+    } else {
+      this.listeners.delete(listener)
+    }
     return this.listeners.size > 0 ? Promise.resolve() : this.settleQuietly()
   }
 
@@ -102,8 +111,12 @@ class Topic {
 
   private settle(): Promise<void> {
     // Also cancels an unsubscription that has not been sent yet.
-    if (this.wanted === this.live && !this.isAsking) return Promise.resolve()
-    if (this.settling) return this.settling
+    if (this.wanted === this.live && !this.isAsking) {
+      return Promise.resolve()
+    }
+    if (this.settling) {
+      return this.settling
+    }
     // The loop awaits at least once before it resets `settling`, so this assignment comes first.
     return (this.settling = this.runLoop())
   }
@@ -114,14 +127,18 @@ class Topic {
 
   private async runLoop(): Promise<void> {
     try {
-      while (this.wanted !== this.live) await (this.wanted ? this.subscribe() : this.unsubscribe())
+      while (this.wanted !== this.live) {
+        await (this.wanted ? this.subscribe() : this.unsubscribe())
+      }
     } catch (error) {
       // All current listeners have been waiting for this confirmation.
       this.listeners.clear()
       throw error
     } finally {
       this.settling = undefined
-      if (!this.live) this.onIdle()
+      if (!this.live) {
+        this.onIdle()
+      }
     }
   }
 
@@ -136,8 +153,12 @@ class Topic {
   }
 
   private async unsubscribe(): Promise<void> {
-    if (this.source.beforeUnsubscribe) await this.source.beforeUnsubscribe()
-    if (this.wanted) return
+    if (this.source.beforeUnsubscribe) {
+      await this.source.beforeUnsubscribe()
+    }
+    if (this.wanted) {
+      return
+    }
     this.isAsking = true
     try {
       await this.source.unsubscribe(this.name)
@@ -150,6 +171,8 @@ class Topic {
 
   private deliver(payload: string): void {
     // A copy: a listener that removes and re-adds itself would be visited for ever.
-    for (const listener of [...this.listeners.keys()]) runQuietly(() => listener(payload))
+    for (const listener of [...this.listeners.keys()]) {
+      runQuietly(() => listener(payload))
+    }
   }
 }

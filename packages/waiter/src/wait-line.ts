@@ -103,11 +103,18 @@ export class WaitLine implements CallerHost {
     if (this.callers.head === caller) {
       this.letOthersFirst(caller, 'entering')
       this.tryNow()
-      if (!this.flight) caller.park()
+      if (!this.flight) {
+        caller.park()
+      }
     } else {
-      if (this.availability?.unavailableTooLong) this.giveUp()
-      if (!this.flight && caller.isHere && fits(caller, this.left)) this.launch([caller])
-      else caller.park()
+      if (this.availability?.unavailableTooLong) {
+        this.giveUp()
+      }
+      if (!this.flight && caller.isHere && fits(caller, this.left)) {
+        this.launch([caller])
+      } else {
+        caller.park()
+      }
     }
     return caller
   }
@@ -127,7 +134,9 @@ export class WaitLine implements CallerHost {
   /** See `Waiter.reconsider`. */
   reconsider(): void {
     const { head } = this.callers
-    if (!head || this.flight || this.headYieldsUntil === 0 || this.subscription) return
+    if (!head || this.flight || this.headYieldsUntil === 0 || this.subscription) {
+      return
+    }
     this.letOthersFirst(head, 'entering')
     this.tryNow()
   }
@@ -135,7 +144,9 @@ export class WaitLine implements CallerHost {
   private announced(): void {
     const { head } = this.callers
     head?.woken()
-    if (head) this.letOthersFirst(head, 'message')
+    if (head) {
+      this.letOthersFirst(head, 'message')
+    }
     this.tryAgain()
   }
 
@@ -146,17 +157,25 @@ export class WaitLine implements CallerHost {
 
   private tryAgain(): void {
     this.wakes += 1
-    if (!this.flight) this.tryNow()
+    if (!this.flight) {
+      this.tryNow()
+    }
   }
 
   /** Offers something to the head. @returns whether the head accepted it */
   offer(offer: unknown): boolean {
     const { head } = this.callers
-    if (!head || this.flight || head.expireIfDue()) return false
+    if (!head || this.flight || head.expireIfDue()) {
+      return false
+    }
     const value = head.accept(offer)
-    if (value === undefined) return false
+    if (value === undefined) {
+      return false
+    }
     this.callers.takeOut(head)
-    if (this.length === 0) this.dissolve()
+    if (this.length === 0) {
+      this.dissolve()
+    }
     head.settle({ kind: 'done', value })
     return true
   }
@@ -164,7 +183,9 @@ export class WaitLine implements CallerHost {
   /** Suspends all tries for `ms`; 0: ends that. */
   standBack(ms: number): void {
     this.standsBackUntil = this.clock.now() + ms
-    if (ms === 0 && !this.flight) this.tryNow()
+    if (ms === 0 && !this.flight) {
+      this.tryNow()
+    }
   }
 
   /** Rejects every wait with `reason`. */
@@ -179,13 +200,21 @@ export class WaitLine implements CallerHost {
     const wasHead = caller === this.callers.head
     this.callers.remove(caller)
     const { flight } = this
-    if (flight && caller.flight === flight) flight.pending -= 1
+    if (flight && caller.flight === flight) {
+      flight.pending -= 1
+    }
     caller.flight = undefined
-    if (!this.callers.head) this.dissolve()
-    else if (flight && flight.pending > 0) return
-    else if (wasHead) this.tryNext()
-    else if (flight && !flight.answer) this.tryNext()
-    else if (flight) this.conclude(flight)
+    if (!this.callers.head) {
+      this.dissolve()
+    } else if (flight && flight.pending > 0) {
+      return
+    } else if (wasHead) {
+      this.tryNext()
+    } else if (flight && !flight.answer) {
+      this.tryNext()
+    } else if (flight) {
+      this.conclude(flight)
+    }
   }
 
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
@@ -202,14 +231,18 @@ export class WaitLine implements CallerHost {
     this.flight = undefined
     this.stopPause()
     asMicrotask(this.clock, () => {
-      if (!this.flight) this.tryNow()
+      if (!this.flight) {
+        this.tryNow()
+      }
     })
   }
 
   private tryNow(): void {
     this.stopPause()
     const head = this.callers.head
-    if (!head || head.expireIfDue() || this.isStandingBack()) return
+    if (!head || head.expireIfDue() || this.isStandingBack()) {
+      return
+    }
     this.launch(head.shared ? this.callers.sharedFront() : [head])
   }
 
@@ -221,19 +254,27 @@ export class WaitLine implements CallerHost {
     const flight: Flight = { wakes, sentAt: this.clock.now(), shared, isTick, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
-    for (const caller of callers) this.send(caller, flight)
+    for (const caller of callers) {
+      this.send(caller, flight)
+    }
   }
 
   private isStandingBack(): boolean {
     const until = Math.max(this.standsBackUntil, this.headYieldsUntil)
-    if (until === 0) return false
+    if (until === 0) {
+      return false
+    }
     const leftMs = until - this.clock.now()
-    if (leftMs > 0) this.pauseFor(leftMs)
+    if (leftMs > 0) {
+      this.pauseFor(leftMs)
+    }
     return leftMs > 0
   }
 
   private send(caller: ParkedCaller, flight: Flight): void {
-    if (this.flight !== flight || !caller.isHere) return
+    if (this.flight !== flight || !caller.isHere) {
+      return
+    }
     flight.pending += 1
     caller.flight = flight
     caller.attempt().then(
@@ -244,51 +285,79 @@ export class WaitLine implements CallerHost {
 
   private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
     // A satisfied sole caller dissolves the line; nothing to record.
-    if (answer.kind !== 'done' || this.length > 1 || caller.flight !== flight) this.takeNote(flight, answer)
+    if (answer.kind !== 'done' || this.length > 1 || caller.flight !== flight) {
+      this.takeNote(flight, answer)
+    }
     if (caller.flight !== flight) {
-      if (answer.kind === 'done') caller.giveBack(answer.value)
+      if (answer.kind === 'done') {
+        caller.giveBack(answer.value)
+      }
       return
     }
     caller.flight = undefined
     flight.pending -= 1
-    if (answer.kind === 'done') this.callers.takeOut(caller)
+    if (answer.kind === 'done') {
+      this.callers.takeOut(caller)
+    }
     // Among successes, a refusal says more about what is left for the next caller.
-    if (answer.kind !== 'done' || !flight.answer) flight.answer = answer
-    if (flight.pending === 0) this.conclude(flight)
+    if (answer.kind !== 'done' || !flight.answer) {
+      flight.answer = answer
+    }
+    if (flight.pending === 0) {
+      this.conclude(flight)
+    }
     // Last: its code may enter again, or end the waits of others.
-    if (answer.kind === 'done') caller.settle({ kind: 'done', value: answer.value })
-    else if (caller !== this.callers.head) caller.park()
+    if (answer.kind === 'done') {
+      caller.settle({ kind: 'done', value: answer.value })
+    } else if (caller !== this.callers.head) {
+      caller.park()
+    }
   }
 
   private conclude({ answer = { kind: 'refused' }, wakes, shared, isTick }: Flight): void {
     this.flight = undefined
     const isDone = answer.kind === 'done'
     // A message should have told: it was lost, or none come any more.
-    if (isTick && isDone && this.subscription) this.setting.topics.check()
+    if (isTick && isDone && this.subscription) {
+      this.setting.topics.check()
+    }
     const isOver = isDone && answer.takesAll === true
-    if (this.someOverdue) this.callers.forEach((caller) => void caller.expireIfDue())
+    if (this.someOverdue) {
+      this.callers.forEach((caller) => void caller.expireIfDue())
+    }
     const { head } = this.callers
     // The thing that a sharing caller has obtained is available to the next that shares.
     const nextMaySucceed = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
     this.left = answer.kind === 'unavailable' ? undefined : answer.left
-    if (!head) this.dissolve()
-    else if (nextMaySucceed && isDone) this.tryNext()
-    else if (nextMaySucceed) this.tryNow()
-    else if (!this.tryWhoFits()) this.sleep(answer)
+    if (!head) {
+      this.dissolve()
+    } else if (nextMaySucceed && isDone) {
+      this.tryNext()
+    } else if (nextMaySucceed) {
+      this.tryNow()
+    } else if (!this.tryWhoFits()) {
+      this.sleep(answer)
+    }
   }
 
   /** Lets the first caller try that wants no more than what is left. @returns whether there is one */
   private tryWhoFits(): boolean {
     const { left } = this
     // The usual case, a line whose callers want one each: no search.
-    if (left === undefined || left <= 0) return false
+    if (left === undefined || left <= 0) {
+      return false
+    }
     const caller = this.callers.find((each) => fits(each, left) && !each.expireIfDue())
-    if (caller) this.launch([caller])
+    if (caller) {
+      this.launch([caller])
+    }
     return caller !== undefined
   }
 
   private failed(caller: ParkedCaller, flight: Flight, error: unknown): void {
-    if (caller.flight !== flight) return
+    if (caller.flight !== flight) {
+      return
+    }
     caller.reject(error)
     this.departed(caller)
   }
@@ -299,12 +368,16 @@ export class WaitLine implements CallerHost {
     if (answer.kind === 'unavailable' || head?.ticks === true) {
       this.pauseFor(pauseAfter(answer, this.availability?.failures ?? 0, this.setting))
     }
-    if (answer.kind !== 'unavailable') this.subscribe(head?.topic)
+    if (answer.kind !== 'unavailable') {
+      this.subscribe(head?.topic)
+    }
     head?.park()
   }
 
   private subscribe(topic: string | undefined): void {
-    if (topic === undefined) return
+    if (topic === undefined) {
+      return
+    }
     this.subscription ??= new LineSubscription(this.setting.topics, {
       onMessage: () => this.announced(),
       onConfirmed: () => this.lookAgain(),
@@ -327,17 +400,24 @@ export class WaitLine implements CallerHost {
 
   private takeNote(flight: Flight, answer: Attempt<unknown>): void {
     // A late reply for a dissolved line: an outage recorded here would start a timer that is never cancelled.
-    if (!this.callers.head) return
+    if (!this.callers.head) {
+      return
+    }
     const { clock, unavailableTimeoutMs } = this.setting
     this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp())
-    if (answer.kind === 'unavailable') this.availability.unanswered(flight.sentAt, answer.error)
-    else this.availability.answered()
+    if (answer.kind === 'unavailable') {
+      this.availability.unanswered(flight.sentAt, answer.error)
+    } else {
+      this.availability.answered()
+    }
   }
 
   /** No attempt has got a reply for too long: ends the waits without a deadline. */
   private giveUp(): void {
     this.callers.forEach((caller) => {
-      if (caller.hasDeadline) return
+      if (caller.hasDeadline) {
+        return
+      }
       caller.settle({ kind: 'unavailable', error: this.availability?.error })
       this.departed(caller)
     })

@@ -53,7 +53,9 @@ export class Waiter {
   /** Number of callers, in lines or trying outside them. */
   get size(): number {
     let count = this.barging.size
-    for (const line of this.lines.all) count += line.length
+    for (const line of this.lines.all) {
+      count += line.length
+    }
     return count
   }
 
@@ -63,10 +65,15 @@ export class Waiter {
    */
   enter<T, R = WaitOutcome<T>>(request: WaitRequest<T, R>): Ticket<R> {
     const { queue, signal, timeoutMs = Infinity } = request
-    if (this.closed) return refusedTicket(request, this.closed.reason)
-    if (signal?.aborted) return refusedTicket(request, signal.reason)
-    if (!(timeoutMs >= 0))
+    if (this.closed) {
+      return refusedTicket(request, this.closed.reason)
+    }
+    if (signal?.aborted) {
+      return refusedTicket(request, signal.reason)
+    }
+    if (!(timeoutMs >= 0)) {
       return refusedTicket(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
+    }
     // Callers of one line may expect different types; each gets only the value of its own attempt.
     const untyped = request as WaitRequest<unknown, unknown>
     const caller = timeoutMs === 0 ? this.barging.enter(untyped) : this.lineOf(queue).enter(untyped)
@@ -119,12 +126,16 @@ export class Waiter {
    * Attempts in flight are not awaited: what they still obtain is given back. May be called twice.
    */
   close(reason: unknown): Promise<void> {
-    if (this.closed) return this.closed.done
+    if (this.closed) {
+      return this.closed.done
+    }
     // Deferred: the source may enter or close again in the same turn.
     const done = Promise.resolve().then(() => this.closeTopics())
     this.closed = { reason, done }
     this.stopListening()
-    for (const line of this.lines.all) line.evict(reason)
+    for (const line of this.lines.all) {
+      line.evict(reason)
+    }
     this.barging.evict(reason)
     return done
   }
@@ -139,7 +150,9 @@ export class Waiter {
   }
 
   private wakeAll(): void {
-    for (const line of this.lines.all) line.lookAgain()
+    for (const line of this.lines.all) {
+      line.lookAgain()
+    }
   }
 
   private closeTopics(): Promise<void> {

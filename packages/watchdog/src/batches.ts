@@ -23,12 +23,20 @@ export function topUp<T>(
   keyOf: (item: T) => unknown,
 ): void {
   const open = new Map<unknown, T[]>()
-  for (const chunk of chunks) if (chunk.length < size) open.set(keyOf(chunk[0] as T), chunk)
+  for (const chunk of chunks) {
+    if (chunk.length < size) {
+      open.set(keyOf(chunk[0] as T), chunk)
+    }
+  }
   for (const item of spare) {
-    if (open.size === 0) return
+    if (open.size === 0) {
+      return
+    }
     const key = keyOf(item)
     const chunk = open.get(key)
     chunk?.push(item)
-    if (chunk?.length === size) open.delete(key)
+    if (chunk?.length === size) {
+      open.delete(key)
+    }
   }
 }

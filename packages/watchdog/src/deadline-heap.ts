@@ -10,33 +10,35 @@ export interface HeapEntry {
  * tombstone: almost every watch is removed long before it is due.
  */
 export class DeadlineHeap<E extends HeapEntry> {
-  readonly #entries: E[] = []
+  private readonly entries: E[] = []
 
   get size(): number {
-    return this.#entries.length
+    return this.entries.length
   }
 
   peek(): E | undefined {
-    return this.#entries[0]
+    return this.entries[0]
   }
 
   push(entry: E): void {
-    this.#entries.push(entry)
-    this.#siftUp(entry, this.#entries.length - 1)
+    this.entries.push(entry)
+    this.siftUp(entry, this.entries.length - 1)
   }
 
   /** Must be called after `entry.deadline` was changed. */
   update(entry: E): void {
-    this.#siftUp(entry, entry.heapIndex)
-    this.#siftDown(entry, entry.heapIndex)
+    this.siftUp(entry, entry.heapIndex)
+    this.siftDown(entry, entry.heapIndex)
   }
 
   remove(entry: E): void {
     const hole = entry.heapIndex
-    const last = this.#entries.pop()
+    const last = this.entries.pop()
     entry.heapIndex = -1
-    if (last === undefined || last === entry) return
-    this.#place(last, hole)
+    if (last === undefined || last === entry) {
+      return
+    }
+    this.place(last, hole)
     this.update(last)
   }
 
@@ -45,48 +47,56 @@ export class DeadlineHeap<E extends HeapEntry> {
     const found: E[] = []
     const open = [0]
     for (let index = open.pop(); index !== undefined; index = open.pop()) {
-      const entry = this.#entries[index]
-      if (entry === undefined || entry.deadline > horizon) continue
+      const entry = this.entries[index]
+      if (entry === undefined || entry.deadline > horizon) {
+        continue
+      }
       found.push(entry)
       open.push(2 * index + 1, 2 * index + 2)
     }
     return found
   }
 
-  #siftUp(entry: E, from: number): void {
+  private siftUp(entry: E, from: number): void {
     let index = from
     while (index > 0) {
       const parentIndex = (index - 1) >> 1
-      const parent = this.#entries[parentIndex]
-      if (parent === undefined || parent.deadline <= entry.deadline) break
-      this.#place(parent, index)
+      const parent = this.entries[parentIndex]
+      if (parent === undefined || parent.deadline <= entry.deadline) {
+        break
+      }
+      this.place(parent, index)
       index = parentIndex
     }
-    this.#place(entry, index)
+    this.place(entry, index)
   }
 
-  #siftDown(entry: E, from: number): void {
+  private siftDown(entry: E, from: number): void {
     let index = from
     for (;;) {
-      const childIndex = this.#earlierChild(index)
-      const child = this.#entries[childIndex]
-      if (child === undefined || child.deadline >= entry.deadline) break
-      this.#place(child, index)
+      const childIndex = this.earlierChild(index)
+      const child = this.entries[childIndex]
+      if (child === undefined || child.deadline >= entry.deadline) {
+        break
+      }
+      this.place(child, index)
       index = childIndex
     }
-    this.#place(entry, index)
+    this.place(entry, index)
   }
 
-  #earlierChild(index: number): number {
+  private earlierChild(index: number): number {
     const left = 2 * index + 1
-    const leftEntry = this.#entries[left]
-    const rightEntry = this.#entries[left + 1]
-    if (leftEntry === undefined || rightEntry === undefined) return left
+    const leftEntry = this.entries[left]
+    const rightEntry = this.entries[left + 1]
+    if (leftEntry === undefined || rightEntry === undefined) {
+      return left
+    }
     return rightEntry.deadline < leftEntry.deadline ? left + 1 : left
   }
 
-  #place(entry: E, index: number): void {
-    this.#entries[index] = entry
+  private place(entry: E, index: number): void {
+    this.entries[index] = entry
     entry.heapIndex = index
   }
 }

@@ -13,16 +13,23 @@ export interface Grant {
 /** @throws RangeError */
 export function requireGrant(leaseTtlMs: number, grant: Grant): void {
   // A renewal to 0 would be due again at once, for ever.
-  if (leaseTtlMs === 0) throw new RangeError('lease.ttlMs must be above 0')
+  if (leaseTtlMs === 0) {
+    throw new RangeError('lease.ttlMs must be above 0')
+  }
   requireDuration('lease.ttlMs', leaseTtlMs)
   requireDuration('grant.ttlMs', grant.ttlMs)
-  if (!Number.isFinite(grant.sentAt)) throw new RangeError(`grant.sentAt must be finite, got ${grant.sentAt}`)
+  if (!Number.isFinite(grant.sentAt)) {
+    throw new RangeError(`grant.sentAt must be finite, got ${grant.sentAt}`)
+  }
   const { renewForMs = Infinity } = grant
-  if (!(renewForMs >= 0)) throw new RangeError(`grant.renewForMs must be >= 0, got ${renewForMs}`)
+  if (!(renewForMs >= 0)) {
+    throw new RangeError(`grant.renewForMs must be >= 0, got ${renewForMs}`)
+  }
 }
 
 /** @throws RangeError A single NaN would break the order of the deadline heap, and so every other watch. */
 export function requireDuration(name: string, ms: number): void {
-  if (!(ms >= 0 && ms < Infinity))
+  if (!(ms >= 0 && ms < Infinity)) {
     throw new RangeError(`${name} must be a finite number of ms >= 0, got ${ms}`)
+  }
 }

@@ -11,19 +11,21 @@ interface Invalidation<L> {
  * kept, not only the last: each concerns leases of its own, and they may arrive out of order.
  */
 export class InvalidatedAnswers<L> {
-  #doubts: Invalidation<L>[] = []
-  #latestAt = -Infinity
+  private doubts: Invalidation<L>[] = []
+  private latestAt = -Infinity
 
   add(doubt: Invalidation<L>, now: number): void {
-    this.#doubts = this.#doubts.filter(({ at }) => at > now - REMEMBERED_MS)
-    this.#doubts.push(doubt)
-    this.#latestAt = Math.max(this.#latestAt, doubt.at)
+    this.doubts = this.doubts.filter(({ at }) => at > now - REMEMBERED_MS)
+    this.doubts.push(doubt)
+    this.latestAt = Math.max(this.latestAt, doubt.at)
   }
 
   /** The time from which a request proves something about the lease, for a request that was sent at `sentAt`. */
   provenFrom(lease: L, sentAt: number): number {
-    if (sentAt >= this.#latestAt) return -Infinity
-    return this.#doubts.reduce(
+    if (sentAt >= this.latestAt) {
+      return -Infinity
+    }
+    return this.doubts.reduce(
       (from, { at, isDoubted }) => (at > from && isDoubted(lease) ? at : from),
       -Infinity,
     )

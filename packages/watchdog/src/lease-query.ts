@@ -16,9 +16,13 @@ export function renewal<L extends RenewableLease>(store: LeaseStore<L>): LeaseQu
     matters: (watch, now) => watch.renewsAt(now),
     ask: (leases, limits) => store.renew(leases, limits),
     settle(watch, sentAt, answer) {
-      if (answer === 'renewed') watch.confirm(sentAt, watch.askedTtlMs)
-      else if (answer === 'lost') watch.lose('refused')
-      else throw new Error(`the outcome of the renewal is unknown: the store answered "${answer}"`)
+      if (answer === 'renewed') {
+        watch.confirm(sentAt, watch.askedTtlMs)
+      } else if (answer === 'lost') {
+        watch.lose('refused')
+      } else {
+        throw new Error(`the outcome of the renewal is unknown: the store answered "${answer}"`)
+      }
     },
   }
 }
@@ -29,8 +33,11 @@ export function remainder<L extends RenewableLease>(store: LeaseStore<L>): Lease
     matters: (watch) => watch.suspect,
     ask: (leases, limits) => Promise.all(leases.map((lease) => store.remaining(lease, limits))),
     settle(watch, sentAt, answer) {
-      if (answer === null) watch.lose('refused')
-      else watch.correct(sentAt, answer)
+      if (answer === null) {
+        watch.lose('refused')
+      } else {
+        watch.correct(sentAt, answer)
+      }
     },
   }
 }

@@ -25,19 +25,19 @@ interface RenewalPlannerOptions<L> {
  * never planned. No renewal is ever later than without a plan, so trust is unaffected (I3).
  */
 export class RenewalPlanner<L extends RenewableLease> {
-  readonly #schedule: Schedule<TrackedWatch<L>>
-  readonly #batchSize: number
-  readonly #portionSize: number
-  readonly #keyOf: (watch: TrackedWatch<L>) => unknown
+  private readonly schedule: Schedule<TrackedWatch<L>>
+  private readonly batchSize: number
+  private readonly portionSize: number
+  private readonly keyOf: (watch: TrackedWatch<L>) => unknown
 
   constructor(
     schedule: Schedule<TrackedWatch<L>>,
     { batchSize, portionSize, keyOf }: RenewalPlannerOptions<L>,
   ) {
-    this.#schedule = schedule
-    this.#batchSize = batchSize
-    this.#portionSize = portionSize
-    this.#keyOf = ({ lease }) => keyOf(lease)
+    this.schedule = schedule
+    this.batchSize = batchSize
+    this.portionSize = portionSize
+    this.keyOf = ({ lease }) => keyOf(lease)
   }
 
   /**
@@ -46,40 +46,44 @@ export class RenewalPlanner<L extends RenewableLease> {
    * memory.
    */
   due(now: number): TrackedWatch<L>[][] {
-    const due = this.#schedule
+    const due = this.schedule
       .until(now)
       .filter((watch) => watch.renewalDueBy(now))
       .sort((a, b) => a.ordinal - b.ordinal)
     const chunks = this.chunks(due)
-    if (chunks.every((chunk) => chunk.length === this.#batchSize)) return chunks
-    const soon = this.#near(due, now)
+    if (chunks.every((chunk) => chunk.length === this.batchSize)) {
+      return chunks
+    }
+    const soon = this.near(due, now)
       .filter((watch) => !watch.renewalDueBy(now) && watch.renewalDueBy(now + watch.intervalMs / EARLY_PART))
       .sort((a, b) => a.renewAt - b.renewAt)
-    topUp(chunks, soon, this.#batchSize, this.#keyOf)
+    topUp(chunks, soon, this.batchSize, this.keyOf)
     return chunks
   }
 
   /** Plans the renewals that are half an interval away. */
   plan(now: number): void {
-    const unplanned = this.#schedule.until(now).filter((watch) => watch.planDueBy(now))
-    if (unplanned.length === 0) return
-    const together = this.#near(unplanned, now).filter((watch) =>
+    const unplanned = this.schedule.until(now).filter((watch) => watch.planDueBy(now))
+    if (unplanned.length === 0) {
+      return
+    }
+    const together = this.near(unplanned, now).filter((watch) =>
       watch.planDueBy(now + watch.intervalMs / EARLY_PART),
     )
     spread(together, {
       now,
-      portionSize: this.#portionSize,
-      portionsInAll: Math.ceil(this.#schedule.size / this.#portionSize),
-      keyOf: this.#keyOf,
+      portionSize: this.portionSize,
+      portionsInAll: Math.ceil(this.schedule.size / this.portionSize),
+      keyOf: this.keyOf,
     })
   }
 
   chunks(watches: readonly TrackedWatch<L>[]): TrackedWatch<L>[][] {
-    return batches(watches, this.#batchSize, this.#keyOf)
+    return batches(watches, this.batchSize, this.keyOf)
   }
 
-  #near(watches: readonly TrackedWatch<L>[], now: number): TrackedWatch<L>[] {
+  private near(watches: readonly TrackedWatch<L>[], now: number): TrackedWatch<L>[] {
     const widestMs = watches.reduce((widest, watch) => Math.max(widest, watch.intervalMs), 0)
-    return this.#schedule.until(now + widestMs / EARLY_PART)
+    return this.schedule.until(now + widestMs / EARLY_PART)
   }
 }

@@ -19,111 +19,132 @@ class Unanswered extends Error {}
 
 /** Sends one query about one chunk of watches, and repeats it until each has a result or has ended. */
 export class RenewalRound<L extends RenewableLease, A> {
-  readonly #question: LeaseQuery<L, A>
-  readonly #host: RoundHost
-  #members: readonly TrackedWatch<L>[]
-  #endPause: () => void = () => undefined
-  #callEndsBy = -Infinity
-  #hasHadAnAnswer: () => void = () => undefined
+  private readonly question: LeaseQuery<L, A>
+  private readonly host: RoundHost
+  private members: readonly TrackedWatch<L>[]
+  private wakeFromPause: () => void = () => undefined
+  private latestCallEndsBy = -Infinity
+  private hasHadAnAnswer: () => void = () => undefined
   /** Resolves when the first attempt has succeeded or failed, or there was nothing to ask. */
-  readonly answered = new Promise<void>((resolve) => (this.#hasHadAnAnswer = resolve))
+  readonly answered = new Promise<void>((resolve) => (this.hasHadAnAnswer = resolve))
 
   constructor(question: LeaseQuery<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
-    this.#question = question
-    this.#members = members
-    this.#host = host
+    this.question = question
+    this.members = members
+    this.host = host
   }
 
   /** Monotonic ms by which the store must reply; in the past between two calls. */
   get callEndsBy(): number {
-    return this.#callEndsBy
+    return this.latestCallEndsBy
   }
 
   /** Marks the members as being asked about: no other round includes them. */
   enter(): this {
-    for (const watch of this.#members) watch.enter(this)
+    for (const watch of this.members) {
+      watch.enter(this)
+    }
     return this
   }
 
   /** Sends the first attempt synchronously. Resolves when nothing is left to ask. */
   async run(): Promise<void> {
-    // p-retry's own delay would use Node's timers and Math.random; with 0, `#pause` does the waiting.
-    await pRetry(() => this.#attempt().finally(this.#hasHadAnAnswer), {
+    // p-retry's own delay would use Node's timers and Math.random; with 0, `pause` does the waiting.
+    await pRetry(() => this.attempt().finally(this.hasHadAnAnswer), {
       retries: Infinity,
       minTimeout: 0,
       factor: 1,
-      onFailedAttempt: ({ attemptNumber }) => this.#pause(attemptNumber),
+      onFailedAttempt: ({ attemptNumber }) => this.pause(attemptNumber),
     })
   }
 
   endPause(): void {
-    this.#endPause()
+    this.wakeFromPause()
   }
 
-  async #attempt(): Promise<void> {
-    const sentAt = this.#host.clock.now()
-    const asked = this.#stillAsked(sentAt)
-    if (asked.length === 0) return
-    for (const watch of asked) watch.noteAsked()
-    const answers = await this.#call(asked, sentAt)
+  private async attempt(): Promise<void> {
+    const sentAt = this.host.clock.now()
+    const asked = this.stillAsked(sentAt)
+    if (asked.length === 0) {
+      return
+    }
+    for (const watch of asked) {
+      watch.noteAsked()
+    }
+    const answers = await this.call(asked, sentAt)
     // Before any reply counts: a clock jump removes every watch from this round, whose request preceded it.
-    this.#host.look()
-    const settled = asked.map((watch, index) => this.#settle(watch, sentAt, answers[index] as A))
-    if (settled.includes(false)) throw new Unanswered()
+    this.host.look()
+    const settled = asked.map((watch, index) => this.settle(watch, sentAt, answers[index] as A))
+    if (settled.includes(false)) {
+      throw new Unanswered()
+    }
   }
 
-  async #call(asked: readonly TrackedWatch<L>[], sentAt: number): Promise<readonly A[]> {
+  private async call(asked: readonly TrackedWatch<L>[], sentAt: number): Promise<readonly A[]> {
     const timeoutMs = shortestIntervalMs(asked)
-    this.#callEndsBy = sentAt + timeoutMs
+    this.latestCallEndsBy = sentAt + timeoutMs
     try {
       const leases = asked.map((watch) => watch.lease)
-      const answers = await this.#question.ask(leases, { timeoutMs })
-      if (answers.length === asked.length) return answers
+      const answers = await this.question.ask(leases, { timeoutMs })
+      if (answers.length === asked.length) {
+        return answers
+      }
       throw new Error(`the store gave ${answers.length} answers about ${asked.length} leases`)
     } catch (error) {
-      for (const watch of asked) this.#report(watch, error)
+      for (const watch of asked) {
+        this.report(watch, error)
+      }
       throw new Unanswered()
     } finally {
-      this.#callEndsBy = -Infinity
+      this.latestCallEndsBy = -Infinity
     }
   }
 
   /** False if the outcome is still unknown. */
-  #settle(watch: TrackedWatch<L>, sentAt: number, answer: A): boolean {
-    if (!watch.isIn(this)) return true
+  private settle(watch: TrackedWatch<L>, sentAt: number, answer: A): boolean {
+    if (!watch.isIn(this)) {
+      return true
+    }
     try {
-      this.#question.settle(watch, sentAt, answer)
+      this.question.settle(watch, sentAt, answer)
     } catch (error) {
-      this.#report(watch, error)
+      this.report(watch, error)
       return false
     }
     watch.leave(this)
     return true
   }
 
-  #report(watch: TrackedWatch<L>, error: unknown): void {
-    if (watch.isIn(this)) this.#host.guard(() => watch.lease.onRenewalFailed?.(error))
+  private report(watch: TrackedWatch<L>, error: unknown): void {
+    if (watch.isIn(this)) {
+      this.host.guard(() => watch.lease.onRenewalFailed?.(error))
+    }
   }
 
-  #stillAsked(now: number): readonly TrackedWatch<L>[] {
+  private stillAsked(now: number): readonly TrackedWatch<L>[] {
     const kept: TrackedWatch<L>[] = []
-    for (const watch of this.#members) {
-      if (watch.isIn(this) && this.#question.matters(watch, now)) kept.push(watch)
-      else watch.leave(this)
+    for (const watch of this.members) {
+      if (watch.isIn(this) && this.question.matters(watch, now)) {
+        kept.push(watch)
+      } else {
+        watch.leave(this)
+      }
     }
-    this.#members = kept
+    this.members = kept
     return kept
   }
 
-  async #pause(attempt: number): Promise<void> {
-    const left = this.#stillAsked(this.#host.clock.now())
-    if (left.length === 0) return
+  private async pause(attempt: number): Promise<void> {
+    const left = this.stillAsked(this.host.clock.now())
+    if (left.length === 0) {
+      return
+    }
     const ms = Math.min(shortestIntervalMs(left) / 2, FIRST_PAUSE_MS * 2 ** (attempt - 1))
     // Jitter, because many watchdogs lose the same store at the same moment.
-    const jittered = ms * (0.5 + this.#host.random() / 2)
+    const jittered = ms * (0.5 + this.host.random() / 2)
     await new Promise<void>((resolve) => {
-      const timer = this.#host.clock.setTimer(jittered, resolve)
-      this.#endPause = () => {
+      const timer = this.host.clock.setTimer(jittered, resolve)
+      this.wakeFromPause = () => {
         timer.cancel()
         resolve()
       }

@@ -14,65 +14,73 @@ interface Running {
 
 /** All rounds in progress, so that `close` can wait for the store, but not without limit. */
 export class RunningRounds<L extends RenewableLease> {
-  readonly #host: RoundHost
-  readonly #running = new Map<Running, Promise<void>>()
+  private readonly host: RoundHost
+  private readonly running = new Map<Running, Promise<void>>()
   /** Pauses of rows between two of their rounds. */
-  readonly #delays = new Set<Delay>()
+  private readonly delays = new Set<Delay>()
 
   constructor(host: RoundHost) {
-    this.#host = host
+    this.host = host
   }
 
   /** Runs each chunk as a round of its own: one that fails or hangs delays no other. */
   start<A>(question: LeaseQuery<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
-    for (const chunk of chunks) this.#run(this.#round(question, chunk))
+    for (const chunk of chunks) {
+      this.run(this.round(question, chunk))
+    }
   }
 
   /**
    * Sends each chunk after the first reply to the one before, but none later than a tenth of the interval from now.
    */
   startInARow<A>(question: LeaseQuery<L, A>, chunks: readonly (readonly TrackedWatch<L>[])[]): void {
-    const until = this.#host.clock.now() + shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW
+    const until = this.host.clock.now() + shortestIntervalMs(chunks.flat()) * PART_FOR_A_ROW
     // All rounds are created first: the next check for due watches would otherwise include watches without a round.
-    const rounds = chunks.map((chunk) => this.#round(question, chunk))
-    void this.#runInARow(rounds, until)
+    const rounds = chunks.map((chunk) => this.round(question, chunk))
+    void this.runInARow(rounds, until)
   }
 
-  async #runInARow<A>(rounds: readonly RenewalRound<L, A>[], until: number): Promise<void> {
-    const { clock } = this.#host
+  private async runInARow<A>(rounds: readonly RenewalRound<L, A>[], until: number): Promise<void> {
+    const { clock } = this.host
     for (const [index, round] of rounds.entries()) {
-      this.#run(round)
-      if (index === rounds.length - 1 || clock.now() >= until) continue
+      this.run(round)
+      if (index === rounds.length - 1 || clock.now() >= until) {
+        continue
+      }
       const waiting = delayUntil(clock, until)
-      this.#delays.add(waiting)
+      this.delays.add(waiting)
       await Promise.race([round.answered, waiting.over])
-      this.#delays.delete(waiting)
+      this.delays.delete(waiting)
       waiting.cancel()
     }
   }
 
-  #round<A>(question: LeaseQuery<L, A>, chunk: readonly TrackedWatch<L>[]): RenewalRound<L, A> {
-    return new RenewalRound(question, chunk, this.#host).enter()
+  private round<A>(question: LeaseQuery<L, A>, chunk: readonly TrackedWatch<L>[]): RenewalRound<L, A> {
+    return new RenewalRound(question, chunk, this.host).enter()
   }
 
-  #run<A>(round: RenewalRound<L, A>): void {
-    this.#running.set(
+  private run<A>(round: RenewalRound<L, A>): void {
+    this.running.set(
       round,
-      round.run().finally(() => this.#running.delete(round)),
+      round.run().finally(() => this.running.delete(round)),
     )
   }
 
   /** Must be called when no watch is left. Abandons a call when its time is over. */
   async settled(): Promise<void> {
-    for (const waiting of this.#delays) waiting.cancel()
-    if (this.#running.size === 0) return
+    for (const waiting of this.delays) {
+      waiting.cancel()
+    }
+    if (this.running.size === 0) {
+      return
+    }
     let lastAnswerBy = -Infinity
-    for (const round of this.#running.keys()) {
+    for (const round of this.running.keys()) {
       round.endPause()
       lastAnswerBy = Math.max(lastAnswerBy, round.callEndsBy)
     }
-    const waiting = delayUntil(this.#host.clock, lastAnswerBy)
-    await Promise.race([Promise.all(this.#running.values()), waiting.over])
+    const waiting = delayUntil(this.host.clock, lastAnswerBy)
+    await Promise.race([Promise.all(this.running.values()), waiting.over])
     waiting.cancel()
   }
 }

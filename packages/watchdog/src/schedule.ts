@@ -10,70 +10,74 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
  * thousands of entries per second that come and go set no timer at all.
  */
 export class Schedule<E extends HeapEntry> {
-  readonly #clock: WatchdogClock
-  readonly #onDue: () => void
-  readonly #heap = new DeadlineHeap<E>()
-  #timer: { cancel(): void } | undefined
-  #armedFor = Infinity
+  private readonly clock: WatchdogClock
+  private readonly onDue: () => void
+  private readonly heap = new DeadlineHeap<E>()
+  private timer: { cancel(): void } | undefined
+  private armedFor = Infinity
 
   constructor(clock: WatchdogClock, onDue: () => void) {
-    this.#clock = clock
-    this.#onDue = onDue
+    this.clock = clock
+    this.onDue = onDue
   }
 
   get size(): number {
-    return this.#heap.size
+    return this.heap.size
   }
 
   /** Monotonic ms of the earliest deadline; Infinity without entries. */
   get earliest(): number {
-    return this.#heap.peek()?.deadline ?? Infinity
+    return this.heap.peek()?.deadline ?? Infinity
   }
 
   add(entry: E): void {
-    this.#heap.push(entry)
-    this.#armBy(entry.deadline)
+    this.heap.push(entry)
+    this.armBy(entry.deadline)
   }
 
   move(entry: E, deadline: number): void {
-    if (deadline === entry.deadline) return
+    if (deadline === entry.deadline) {
+      return
+    }
     entry.deadline = deadline
-    this.#heap.update(entry)
-    this.#armBy(deadline)
+    this.heap.update(entry)
+    this.armBy(deadline)
   }
 
   remove(entry: E): void {
-    this.#heap.remove(entry)
+    this.heap.remove(entry)
   }
 
   /** A copy: the caller may add, move and remove entries during the iteration. */
   until(horizon: number): E[] {
-    return this.#heap.until(horizon)
+    return this.heap.until(horizon)
   }
 
   cancelTimer(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
-    this.#armedFor = Infinity
+    this.timer?.cancel()
+    this.timer = undefined
+    this.armedFor = Infinity
   }
 
-  #armBy(deadline: number): void {
-    if (deadline >= this.#armedFor) return
-    this.#timer?.cancel()
-    this.#armedFor = deadline
-    const delayMs = Math.ceil(Math.max(0, deadline - this.#clock.now()))
-    this.#timer = this.#clock.setTimer(Math.min(delayMs, LONGEST_TIMER_MS), () => this.#fire())
+  private armBy(deadline: number): void {
+    if (deadline >= this.armedFor) {
+      return
+    }
+    this.timer?.cancel()
+    this.armedFor = deadline
+    const delayMs = Math.ceil(Math.max(0, deadline - this.clock.now()))
+    this.timer = this.clock.setTimer(Math.min(delayMs, LONGEST_TIMER_MS), () => this.fire())
   }
 
-  #fire(): void {
-    this.#timer = undefined
+  private fire(): void {
+    this.timer = undefined
     // Suppresses re-arming while due entries move: each of them would set and clear a timer of its own.
-    this.#armedFor = -Infinity
+    this.armedFor = -Infinity
     try {
-      this.#onDue()
+      this.onDue()
     } finally {
-      this.#armedFor = Infinity
-      this.#armBy(this.earliest)
+      this.armedFor = Infinity
+      this.armBy(this.earliest)
     }
   }
 }

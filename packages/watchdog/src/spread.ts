@@ -35,7 +35,9 @@ export function spread<T extends Movable>(items: readonly T[], options: SpreadOp
     const at = Math.min(first.renewAt, Math.max(now, following - gap))
     // The same shift for all members: a portion that drifted apart would be filled up from the next.
     const earlyMs = first.renewAt - at
-    for (const each of members) each.plan(at, earlyMs)
+    for (const each of members) {
+      each.plan(at, earlyMs)
+    }
     following = at
   }
 }
@@ -45,7 +47,9 @@ function portionsOf<T>(chunks: readonly T[][], size: number): T[][] {
   const portions: T[][] = []
   let open: T[] | undefined
   for (const chunk of chunks) {
-    if (open === undefined || open.length + chunk.length > size) portions.push((open = []))
+    if (open === undefined || open.length + chunk.length > size) {
+      portions.push((open = []))
+    }
     open.push(...chunk)
   }
   return portions

@@ -11,37 +11,41 @@ const MIN_JUMP_MS = 50
  * set forward by hand looks the same; one that is set back, or drifts, is harmless.
  */
 export class SuspensionDetector {
-  readonly #clock: WatchdogClock
-  #offset: number | undefined
-  #jumpedAt = -Infinity
-  #lookedAt = -Infinity
+  private readonly clock: WatchdogClock
+  private offset: number | undefined
+  private latestJumpAt = -Infinity
+  private latestLookAt = -Infinity
 
   constructor(clock: WatchdogClock) {
-    this.#clock = clock
+    this.clock = clock
     this.look()
   }
 
   /** Monotonic ms of the check that found the last jump: requests sent before it prove nothing any more. */
   get jumpedAt(): number {
-    return this.#jumpedAt
+    return this.latestJumpAt
   }
 
   /** Monotonic ms of the last check. */
   get lookedAt(): number {
-    return this.#lookedAt
+    return this.latestLookAt
   }
 
   /** True if the wall clock has jumped ahead since the last check. */
   look(): boolean {
-    const before = this.#clock.now()
-    const wall = this.#clock.wallNow()
-    const after = this.#clock.now()
-    this.#lookedAt = after
-    if (after - before > MAX_READ_GAP_MS) return false
+    const before = this.clock.now()
+    const wall = this.clock.wallNow()
+    const after = this.clock.now()
+    this.latestLookAt = after
+    if (after - before > MAX_READ_GAP_MS) {
+      return false
+    }
     const offset = wall - after
-    const jumped = this.#offset !== undefined && offset - this.#offset > MIN_JUMP_MS
-    this.#offset = offset
-    if (jumped) this.#jumpedAt = after
+    const jumped = this.offset !== undefined && offset - this.offset > MIN_JUMP_MS
+    this.offset = offset
+    if (jumped) {
+      this.latestJumpAt = after
+    }
     return jumped
   }
 }

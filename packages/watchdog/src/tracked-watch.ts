@@ -22,266 +22,299 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   readonly lease: L
   /** Increases from watch to watch. */
   readonly ordinal: number
-  readonly #keeper: Keeper<L>
+  private readonly keeper: Keeper<L>
   deadline: number
   heapIndex = -1
   intervalMs: number
-  #trustedUntil: number
+  private trustedUntil: number
   /** Trust ends by then, whatever the store says is left: a shorter lease was asked for. */
-  #endsBy = Infinity
-  #renewing: boolean
-  #renewAt: number
+  private endsBy = Infinity
+  private isRenewing: boolean
+  private nextRenewalAt: number
   /**
-   * While false, `#renewAt` is the last moment; half an interval before it, it is decided whether to renew earlier.
+   * While false, `nextRenewalAt` is the last moment; half an interval before it, it is decided whether to renew earlier.
    */
-  #planned = false
+  private planned = false
   /**
    * How much earlier than necessary the next renewal is, repeated once, so that half an interval becomes a whole one.
    */
-  #repeatMs = 0
-  readonly #renewUntil: number
-  #suspect = false
+  private repeatMs = 0
+  private readonly renewUntil: number
+  private isSuspect = false
   /** Requests sent before this time prove nothing any more. */
-  #provenFrom = -Infinity
+  private provenFrom = -Infinity
   /** When the latest request was sent on whose reply the trust is based. */
   provenAt: number
   leaseMs: number
-  #askedTtlMs: number
-  #ended = false
+  private ttlToAskMs: number
+  private ended = false
   /** The current round: replies to earlier rounds, or after the watch has ended, do not match. */
-  #round: object | undefined
+  private round: object | undefined
 
   constructor(keeper: Keeper<L>, lease: L, grant: Grant, ordinal: number) {
     this.lease = lease
     this.ordinal = ordinal
-    this.#keeper = keeper
+    this.keeper = keeper
     this.provenAt = grant.sentAt
     this.leaseMs = grant.ttlMs
-    this.#askedTtlMs = lease.ttlMs
-    this.#trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
-    this.intervalMs = this.#intervalFor(grant.ttlMs)
-    this.#renewing = grant.renew
-    this.#renewAt = grant.sentAt + this.intervalMs
-    this.#renewUntil = grant.sentAt + (grant.renewForMs ?? Infinity)
-    this.deadline = this.#nextEventAt()
+    this.ttlToAskMs = lease.ttlMs
+    this.trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
+    this.intervalMs = this.intervalFor(grant.ttlMs)
+    this.isRenewing = grant.renew
+    this.nextRenewalAt = grant.sentAt + this.intervalMs
+    this.renewUntil = grant.sentAt + (grant.renewForMs ?? Infinity)
+    this.deadline = this.nextEventAt()
   }
 
   get trustedForMs(): number {
-    if (this.#ended) return 0
-    this.#keeper.look()
-    return this.trustAt(this.#keeper.clock.now())
+    if (this.ended) {
+      return 0
+    }
+    this.keeper.look()
+    return this.trustAt(this.keeper.clock.now())
   }
 
   trustAt(now: number): number {
-    return this.#ended || this.#suspect ? 0 : Math.max(0, this.#trustedUntil - now)
+    return this.ended || this.isSuspect ? 0 : Math.max(0, this.trustedUntil - now)
   }
 
   get renewing(): boolean {
-    return this.renewingAt(this.#keeper.clock.now())
+    return this.renewingAt(this.keeper.clock.now())
   }
 
   renewingAt(now: number): boolean {
-    return !this.#ended && this.renewsAt(now)
+    return !this.ended && this.renewsAt(now)
   }
 
   get suspect(): boolean {
-    return this.#suspect
+    return this.isSuspect
   }
 
   setRenewing(on: boolean): void {
-    if (this.#ended || on === this.#renewing) return
-    this.#renewing = on
-    if (on) this.#resumeRenewal()
-    this.#reschedule()
+    if (this.ended || on === this.isRenewing) {
+      return
+    }
+    this.isRenewing = on
+    if (on) {
+      this.resumeRenewal()
+    }
+    this.reschedule()
   }
 
   confirm(sentAt: number, ttlMs: number): void {
     requireDuration('ttlMs', ttlMs)
-    if (!this.#admits(sentAt)) return
+    if (!this.admits(sentAt)) {
+      return
+    }
     this.provenAt = Math.max(this.provenAt, sentAt)
-    this.#endsBy = Infinity
+    this.endsBy = Infinity
     const until = trustedUntil(sentAt, ttlMs)
     // For a suspect watch, trust from before the jump is void: the new reply counts even if it ends earlier.
-    const grows = this.#suspect || until > this.#trustedUntil
+    const grows = this.isSuspect || until > this.trustedUntil
     if (grows) {
-      this.#trustedUntil = until
+      this.trustedUntil = until
       this.leaseMs = ttlMs
-      this.intervalMs = this.#intervalFor(ttlMs)
+      this.intervalMs = this.intervalFor(ttlMs)
     }
     // Also without more trust: a renewed lease that stayed due would be renewed again at once, for ever.
-    const interval = this.#intervalFor(ttlMs)
-    const early = Math.min(this.#repeatMs, interval / 2)
-    this.#aimAt(
-      this.#suspect ? sentAt + interval - early : Math.max(this.#renewAt, sentAt + interval - early),
+    const interval = this.intervalFor(ttlMs)
+    const early = Math.min(this.repeatMs, interval / 2)
+    this.aimAt(
+      this.isSuspect ? sentAt + interval - early : Math.max(this.nextRenewalAt, sentAt + interval - early),
     )
-    this.#planned = early > 0
-    this.#suspect = false
-    this.#reschedule()
+    this.planned = early > 0
+    this.isSuspect = false
+    this.reschedule()
   }
 
   correct(sentAt: number, remainingMs: number, { mayGrow = true } = {}): void {
     requireDuration('remainingMs', remainingMs)
-    if (!this.#admits(sentAt)) return
+    if (!this.admits(sentAt)) {
+      return
+    }
     this.provenAt = Math.max(this.provenAt, sentAt)
-    const until = Math.min(trustedUntil(sentAt, remainingMs), this.#endsBy)
-    this.#trustedUntil = mayGrow || this.#suspect ? until : Math.min(until, this.#trustedUntil)
-    this.#suspect = false
-    if (this.trustOverAt(this.#keeper.clock.now())) {
+    const until = Math.min(trustedUntil(sentAt, remainingMs), this.endsBy)
+    this.trustedUntil = mayGrow || this.isSuspect ? until : Math.min(until, this.trustedUntil)
+    this.isSuspect = false
+    if (this.trustOverAt(this.keeper.clock.now())) {
       // At once: the code that asked continues with the result before any timer fires.
       this.lose('expired')
       return
     }
-    this.#resumeRenewal()
-    this.#reschedule()
+    this.resumeRenewal()
+    this.reschedule()
   }
 
   shorten(sentAt: number, ttlMs: number): void {
     requireDuration('ttlMs', ttlMs)
-    if (this.#ended) return
-    this.#renewing = false
+    if (this.ended) {
+      return
+    }
+    this.isRenewing = false
     // A renewal in flight says how long the lease was before. While suspect, its reply only asks the store again.
-    this.#provenFrom = Math.max(this.#provenFrom, sentAt)
-    if (!this.#suspect) this.#round = undefined
+    this.provenFrom = Math.max(this.provenFrom, sentAt)
+    if (!this.isSuspect) {
+      this.round = undefined
+    }
     const until = trustedUntil(sentAt, ttlMs)
-    this.#endsBy = Math.min(this.#endsBy, until)
-    if (until < this.#trustedUntil) {
-      this.#trustedUntil = until
+    this.endsBy = Math.min(this.endsBy, until)
+    if (until < this.trustedUntil) {
+      this.trustedUntil = until
       this.provenAt = sentAt
       this.leaseMs = ttlMs
-      this.intervalMs = this.#intervalFor(ttlMs)
+      this.intervalMs = this.intervalFor(ttlMs)
     }
-    this.#reschedule()
+    this.reschedule()
   }
 
   doubt(): void {
-    if (this.#ended) return
-    const now = this.#keeper.clock.now()
-    if (this.#suspect) {
+    if (this.ended) {
+      return
+    }
+    const now = this.keeper.clock.now()
+    if (this.isSuspect) {
       // The reply in flight may be older than this doubt: it proves nothing, and the store is asked again after it.
-      this.#provenFrom = Math.max(this.#provenFrom, now)
+      this.provenFrom = Math.max(this.provenFrom, now)
       return
     }
     this.becomeSuspect(now)
-    this.#keeper.verify(this)
+    this.keeper.verify(this)
   }
 
   lose(reason: LossReason): void {
-    if (this.#ended) return
+    if (this.ended) {
+      return
+    }
     this.stop()
-    this.#keeper.guard(() => this.lease.onLost(reason))
+    this.keeper.guard(() => this.lease.onLost(reason))
   }
 
   stop(): void {
-    if (this.#ended) return
-    this.#ended = true
-    this.#round = undefined
-    this.#keeper.ended(this)
+    if (this.ended) {
+      return
+    }
+    this.ended = true
+    this.round = undefined
+    this.keeper.ended(this)
   }
 
   trustOverAt(now: number): boolean {
-    return now >= this.#trustedUntil
+    return now >= this.trustedUntil
   }
 
   renewsAt(now: number): boolean {
-    return this.#renewing && now < this.#renewUntil
+    return this.isRenewing && now < this.renewUntil
   }
 
   /** Whether a renewal is planned for `time` or before, and none is in progress. */
   renewalDueBy(time: number): boolean {
-    return this.#round === undefined && !this.#ended && this.#plannedRenewal() <= time
+    return this.round === undefined && !this.ended && this.plannedRenewal() <= time
   }
 
   /** The last moment of the next renewal, monotonic ms. */
   get renewAt(): number {
-    return this.#renewAt
+    return this.nextRenewalAt
   }
 
   /** Whether the next renewal must be planned by `time`. */
   planDueBy(time: number): boolean {
-    return this.#round === undefined && !this.#ended && !this.#planned && this.#planAt() <= time
+    return this.round === undefined && !this.ended && !this.planned && this.planAt() <= time
   }
 
   /**
    * Sets the next renewal to `at`, which is no later than `renewAt`, and the one after it `earlyMs` early as well.
    */
   plan(at: number, earlyMs: number): void {
-    this.#aimAt(at)
-    this.#planned = true
-    this.#repeatMs = earlyMs
-    this.#reschedule()
+    this.aimAt(at)
+    this.planned = true
+    this.repeatMs = earlyMs
+    this.reschedule()
   }
 
   /** Voids everything known from before `since`, and all replies still in flight. */
   becomeSuspect(since: number): void {
-    this.#suspect = true
+    this.isSuspect = true
     // A doubt may arrive after a later clock jump.
-    this.#provenFrom = Math.max(this.#provenFrom, since)
-    this.#round = undefined
-    this.#reschedule()
+    this.provenFrom = Math.max(this.provenFrom, since)
+    this.round = undefined
+    this.reschedule()
   }
 
   /** The lease that the renewal in flight sets: that of the lease may have changed since. */
   get askedTtlMs(): number {
-    return this.#askedTtlMs
+    return this.ttlToAskMs
   }
 
   noteAsked(): void {
-    this.#askedTtlMs = this.lease.ttlMs
+    this.ttlToAskMs = this.lease.ttlMs
   }
 
   isIn(round: object): boolean {
-    return this.#round === round
+    return this.round === round
   }
 
   enter(round: object): void {
-    if (this.#ended) return
-    this.#round = round
-    this.#reschedule()
+    if (this.ended) {
+      return
+    }
+    this.round = round
+    this.reschedule()
   }
 
   leave(round: object): void {
-    if (this.#round !== round) return
-    this.#round = undefined
+    if (this.round !== round) {
+      return
+    }
+    this.round = undefined
     // Permanently off: a planned renewal that may no longer start would stay due for ever.
-    if (!this.renewsAt(this.#keeper.clock.now())) this.#renewing = false
-    if (this.#suspect) this.#keeper.verify(this)
-    else this.#reschedule()
+    if (!this.renewsAt(this.keeper.clock.now())) {
+      this.isRenewing = false
+    }
+    if (this.isSuspect) {
+      this.keeper.verify(this)
+    } else {
+      this.reschedule()
+    }
   }
 
   /** Whether a reply to a request sent at that time still describes the present. */
-  #admits(sentAt: number): boolean {
-    return !this.#ended && !this.#keeper.look() && sentAt >= this.#provenFrom
+  private admits(sentAt: number): boolean {
+    return !this.ended && !this.keeper.look() && sentAt >= this.provenFrom
   }
 
   /** A lease granted for less than a renewal sets must be renewed before that shorter time is over. */
-  #intervalFor(ttlMs: number): number {
+  private intervalFor(ttlMs: number): number {
     return renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
   }
 
-  #resumeRenewal(): void {
-    this.#aimAt(resumeRenewalAt(this.#keeper.clock.now(), this.#trustedUntil, this.intervalMs))
+  private resumeRenewal(): void {
+    this.aimAt(resumeRenewalAt(this.keeper.clock.now(), this.trustedUntil, this.intervalMs))
   }
 
-  #aimAt(renewAt: number): void {
-    this.#renewAt = renewAt
-    this.#planned = false
-    this.#repeatMs = 0
+  private aimAt(renewAt: number): void {
+    this.nextRenewalAt = renewAt
+    this.planned = false
+    this.repeatMs = 0
   }
 
-  #plannedRenewal(): number {
-    return this.#renewing && this.#renewAt < this.#renewUntil ? this.#renewAt : Infinity
+  private plannedRenewal(): number {
+    return this.isRenewing && this.nextRenewalAt < this.renewUntil ? this.nextRenewalAt : Infinity
   }
 
-  #planAt(): number {
-    return this.#plannedRenewal() - this.intervalMs / 2
+  private planAt(): number {
+    return this.plannedRenewal() - this.intervalMs / 2
   }
 
-  #nextEventAt(): number {
-    if (this.#round !== undefined) return this.#trustedUntil
-    return Math.min(this.#trustedUntil, this.#planned ? this.#plannedRenewal() : this.#planAt())
+  private nextEventAt(): number {
+    if (this.round !== undefined) {
+      return this.trustedUntil
+    }
+    return Math.min(this.trustedUntil, this.planned ? this.plannedRenewal() : this.planAt())
   }
 
-  #reschedule(): void {
-    if (!this.#ended) this.#keeper.move(this, this.#nextEventAt())
+  private reschedule(): void {
+    if (!this.ended) {
+      this.keeper.move(this, this.nextEventAt())
+    }
   }
 }

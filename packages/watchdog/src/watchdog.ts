@@ -59,68 +59,69 @@ export interface WatchdogOptions {
 
 /** Keeps any number of leases of one store alive with one timer. */
 export class Watchdog<L extends RenewableLease> {
-  readonly #options: WatchdogOptions
-  readonly #batchesInARow: number
-  readonly #keeper: Keeper<L>
-  readonly #schedule: Schedule<TrackedWatch<L>>
-  readonly #agenda: RenewalPlanner<L>
-  readonly #detector: SuspensionDetector
-  readonly #rounds: RunningRounds<L>
-  readonly #renewal: LeaseQuery<L, RenewalAnswer>
-  readonly #remainder: LeaseQuery<L, number | null>
-  #watched = 0
-  #closing: Promise<void> | undefined
-  readonly #doubts = new InvalidatedAnswers<L>()
+  private readonly options: WatchdogOptions
+  private readonly batchesInARow: number
+  private readonly keeper: Keeper<L>
+  private readonly schedule: Schedule<TrackedWatch<L>>
+  private readonly agenda: RenewalPlanner<L>
+  private readonly detector: SuspensionDetector
+  private readonly rounds: RunningRounds<L>
+  private readonly renewal: LeaseQuery<L, RenewalAnswer>
+  private readonly remainder: LeaseQuery<L, number | null>
+  private watched = 0
+  private closing: Promise<void> | undefined
+  private readonly doubts = new InvalidatedAnswers<L>()
 
   /**
    * Makes a watchdog of this store; sets no timer yet.
    * @throws RangeError `batchSize` or `batchesInARow` is not a whole number above 0
    */
   constructor(store: LeaseStore<L>, options: WatchdogOptions) {
-    this.#options = options
+    this.options = options
     const { batchSize = 100, batchesInARow = 1 } = options
     requireCount('batchSize', batchSize)
     requireCount('batchesInARow', batchesInARow)
-    this.#batchesInARow = batchesInARow
+    this.batchesInARow = batchesInARow
     const { clock, random } = options
-    const guard = (callback: () => void) => this.#guard(callback)
-    this.#detector = new SuspensionDetector(clock)
-    this.#schedule = new Schedule(clock, () => void this.#runDue())
-    this.#agenda = new RenewalPlanner(this.#schedule, {
+    const guard = (callback: () => void) => this.guard(callback)
+    this.detector = new SuspensionDetector(clock)
+    this.schedule = new Schedule(clock, () => void this.runDue())
+    this.agenda = new RenewalPlanner(this.schedule, {
       batchSize,
       portionSize: batchSize * batchesInARow,
       keyOf: (lease) => store.batchKey?.(lease),
     })
-    this.#rounds = new RunningRounds({ clock, random, guard, look: () => this.#look() })
-    this.#renewal = renewal(store)
-    this.#remainder = remainder(store)
-    this.#keeper = {
+    this.rounds = new RunningRounds({ clock, random, guard, look: () => this.look() })
+    this.renewal = renewal(store)
+    this.remainder = remainder(store)
+    this.keeper = {
       clock,
       guard,
-      look: () => this.#look(),
-      move: (watch, deadline) => this.#schedule.move(watch, deadline),
-      ended: (watch) => this.#schedule.remove(watch),
-      verify: (watch) => this.#verify([watch]),
+      look: () => this.look(),
+      move: (watch, deadline) => this.schedule.move(watch, deadline),
+      ended: (watch) => this.schedule.remove(watch),
+      verify: (watch) => this.verify([watch]),
     }
   }
 
   /** Number of live watches. */
   get size(): number {
-    return this.#schedule.size
+    return this.schedule.size
   }
 
   /** Starts to watch a lease. @throws RangeError for an invalid ttl, `sentAt` or `renewForMs`; Error after `close` */
   watch(lease: L, grant: Grant): Watch {
-    if (this.#closing !== undefined)
+    if (this.closing !== undefined) {
       throw new Error('the watchdog is closed: watch leases before close(), or make another')
+    }
     requireGrant(lease.ttlMs, grant)
-    const watch = new TrackedWatch(this.#keeper, lease, grant, (this.#watched += 1))
-    this.#schedule.add(watch)
-    const provenFrom = Math.max(this.#detector.jumpedAt, this.#doubts.provenFrom(lease, grant.sentAt))
+    const watch = new TrackedWatch(this.keeper, lease, grant, (this.watched += 1))
+    this.schedule.add(watch)
+    const provenFrom = Math.max(this.detector.jumpedAt, this.doubts.provenFrom(lease, grant.sentAt))
     if (grant.sentAt < provenFrom) {
       // The machine slept since the request, or the store was replaced: the time left is unknown.
       watch.becomeSuspect(provenFrom)
-      this.#verify([watch])
+      this.verify([watch])
     }
     return watch
   }
@@ -132,7 +133,7 @@ export class Watchdog<L extends RenewableLease> {
    * @returns when it was done, monotonic ms: see `Watch.trustAt`
    */
   endOverdueTrust(): number {
-    return this.#runDue()
+    return this.runDue()
   }
 
   /**
@@ -142,15 +143,19 @@ export class Watchdog<L extends RenewableLease> {
    *
    * @returns the number of leases
    */
-  doubt(isDoubted: (lease: L) => boolean, at = this.#options.clock.now()): number {
-    if (this.#closing !== undefined) return 0
-    const now = this.#options.clock.now()
-    this.#doubts.add({ at, isDoubted }, now)
-    const doubted = this.#schedule
+  doubt(isDoubted: (lease: L) => boolean, at = this.options.clock.now()): number {
+    if (this.closing !== undefined) {
+      return 0
+    }
+    const now = this.options.clock.now()
+    this.doubts.add({ at, isDoubted }, now)
+    const doubted = this.schedule
       .until(Infinity)
       .filter((watch) => watch.provenAt < at && isDoubted(watch.lease))
-    for (const watch of doubted) watch.becomeSuspect(at)
-    this.#verify(doubted.filter((watch) => !watch.trustOverAt(now)))
+    for (const watch of doubted) {
+      watch.becomeSuspect(at)
+    }
+    this.verify(doubted.filter((watch) => !watch.trustOverAt(now)))
     return doubted.length
   }
 
@@ -159,64 +164,76 @@ export class Watchdog<L extends RenewableLease> {
    * their time is over. May be called twice. Leaves no timer. Never rejects.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#shutDown()
-    return this.#closing
+    this.closing ??= this.shutDown()
+    return this.closing
   }
 
-  #runDue(): number {
-    this.#look()
-    const now = this.#detector.lookedAt
-    if (this.#schedule.earliest > now) return now
-    for (const watch of this.#schedule.until(now)) if (watch.trustOverAt(now)) watch.lose('expired')
-    for (const row of batches(this.#agenda.due(now), this.#batchesInARow, () => 'one row')) {
-      this.#rounds.startInARow(this.#renewal, row)
+  private runDue(): number {
+    this.look()
+    const now = this.detector.lookedAt
+    if (this.schedule.earliest > now) {
+      return now
     }
-    this.#agenda.plan(now)
+    for (const watch of this.schedule.until(now)) {
+      if (watch.trustOverAt(now)) {
+        watch.lose('expired')
+      }
+    }
+    for (const row of batches(this.agenda.due(now), this.batchesInARow, () => 'one row')) {
+      this.rounds.startInARow(this.renewal, row)
+    }
+    this.agenda.plan(now)
     // A user's `onLost` may have taken long.
-    return this.#options.clock.now()
+    return this.options.clock.now()
   }
 
-  #renew(watches: readonly TrackedWatch<L>[]): void {
-    this.#rounds.start(this.#renewal, this.#agenda.chunks(watches))
+  private renew(watches: readonly TrackedWatch<L>[]): void {
+    this.rounds.start(this.renewal, this.agenda.chunks(watches))
   }
 
   /** True if the machine was suspended since the last check; every live watch is then suspect. */
-  #look(): boolean {
-    if (!this.#detector.look()) return false
-    const now = this.#detector.jumpedAt
-    const living = this.#schedule.until(Infinity)
-    for (const watch of living) watch.becomeSuspect(now)
+  private look(): boolean {
+    if (!this.detector.look()) {
+      return false
+    }
+    const now = this.detector.jumpedAt
+    const living = this.schedule.until(Infinity)
+    for (const watch of living) {
+      watch.becomeSuspect(now)
+    }
     // A watch whose trust is over is left to the timer: renewing it would only delay others.
-    this.#verify(living.filter((watch) => !watch.trustOverAt(now)))
+    this.verify(living.filter((watch) => !watch.trustOverAt(now)))
     return true
   }
 
-  #verify(watches: readonly TrackedWatch<L>[]): void {
-    const now = this.#options.clock.now()
+  private verify(watches: readonly TrackedWatch<L>[]): void {
+    const now = this.options.clock.now()
     const others = watches.filter((watch) => !watch.renewsAt(now))
-    this.#renew(watches.filter((watch) => watch.renewsAt(now)))
-    this.#rounds.start(
-      this.#remainder,
+    this.renew(watches.filter((watch) => watch.renewsAt(now)))
+    this.rounds.start(
+      this.remainder,
       others.map((watch) => [watch]),
     )
   }
 
-  #guard(callback: () => void): void {
+  private guard(callback: () => void): void {
     try {
       callback()
     } catch (error) {
       try {
-        this.#options.onCallbackError?.(error)
+        this.options.onCallbackError?.(error)
       } catch {
         // There is nowhere to report it, and rethrown it would stop the watches that follow.
       }
     }
   }
 
-  async #shutDown(): Promise<void> {
-    for (const watch of this.#schedule.until(Infinity)) watch.stop()
-    this.#schedule.cancelTimer()
-    await this.#rounds.settled()
+  private async shutDown(): Promise<void> {
+    for (const watch of this.schedule.until(Infinity)) {
+      watch.stop()
+    }
+    this.schedule.cancelTimer()
+    await this.rounds.settled()
   }
 }
 

@@ -75,8 +75,11 @@ export class ForeignWait {
     }
     return found.kind === 'string'
       ? this.caller.onReply({
-          ...{ kind: 'held', ttlMs: found.ttlMs, holder: found.value },
-          ...{ holds: 1, isForeign: true },
+          kind: 'held',
+          ttlMs: found.ttlMs,
+          holder: found.value,
+          holds: 1,
+          isForeign: true,
         })
       : null
   }

@@ -62,15 +62,14 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     replicas: options.replicas,
   })
   const clientId = `${options.clientName}~${runtime.id()}`
-  const watchdog = new Watchdog<Leased>(
-    new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
-    {
-      ...{ clock: background, random },
-      batchSize: options.watchdogBatchSize,
-      // On a cluster every slot has a script of its own: one moment brings many as it is.
-      batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
-    },
-  )
+  const leases = new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background)
+  const watchdog = new Watchdog<Leased>(leases, {
+    clock: background,
+    random,
+    batchSize: options.watchdogBatchSize,
+    // On a cluster every slot has a script of its own: one moment brings many as it is.
+    batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
+  })
   const formerPrimary = new FormerPrimary(watchdog, background)
   const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
@@ -87,13 +86,15 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     ...services,
     ...life,
     serverAsked: askServer({ port, runner, ...life }),
-    ...{
-      held,
-      grantReceiver,
-      grantedLocks,
-      ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
-    },
-    ...{ port, borrowedPermits, processKeeper, events, origins },
+    held,
+    grantReceiver,
+    grantedLocks,
+    ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
+    port,
+    borrowedPermits,
+    processKeeper,
+    events,
+    origins,
     contexts: new Contexts(),
     waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     missingSemaphores: missingSemaphores(events, background),
@@ -158,7 +159,8 @@ function waitingInRedis(
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
     // A grant is a lease for an owner that may be dead: no longer than any other lease.
     plainQueue: new PlainLockQueue({
-      ...{ ...parts, takesGrants },
+      ...parts,
+      takesGrants,
       aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
     }),
   }

@@ -331,7 +331,9 @@ function ofAll(all: readonly WhenWritten[]): WhenWritten {
       each((isWritten) => {
         open -= 1
         areWritten &&= isWritten
-        if (open === 0) tell(areWritten)
+        if (open === 0) {
+          tell(areWritten)
+        }
       })
     }
   }

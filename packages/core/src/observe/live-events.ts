@@ -61,7 +61,13 @@ export function eventsIn(message: string): readonly LockEvent[] {
     return []
   }
   return known.map(([type, lockName, owner, kind, agoMs, reason]) => ({
-    ...{ type, lockName, clientId, owner, kind, agoMs, reason },
+    type,
+    lockName,
+    clientId,
+    owner,
+    kind,
+    agoMs,
+    reason,
   }))
 }
 

@@ -64,7 +64,10 @@ interface Text {
 
 export function textOf({ everyMs, held, waiting, holds, waits, losses }: ReportFacts): string {
   const text: Text = {
-    ...{ v: VERSION, everyMs, held, waiting },
+    v: VERSION,
+    everyMs,
+    held,
+    waiting,
     holds: holds.map(({ lockName, owner, kind, heldMs }) => [lockName, owner, kind, Math.round(heldMs)]),
     waits: waits.map(({ lockName, count, longestMs }) => [lockName, count, Math.round(longestMs)]),
     losses: losses.map(({ lockName, owner, reason, agoMs }) => [lockName, owner, reason, Math.round(agoMs)]),

@@ -96,7 +96,12 @@ function parseLook(reply: unknown): LookReply | null {
   }
   const owner = String(notedOwner)
   return {
-    ...{ ttlMs: Number(ttlMs), mode, isForeign, token: String(token), queue, waiting: Number(waiting) },
+    ttlMs: Number(ttlMs),
+    mode,
+    isForeign,
+    token: String(token),
+    queue,
+    waiting: Number(waiting),
     holds: new Map([...values].map(([each, holds]) => [each, isForeign ? 1 : Number(holds)])),
     noted: owner === '' ? undefined : { owner, heldMs: Math.max(0, Number(heldMs)) },
     waiters: pairsIn(waiters).map(([each, waitedMs]) => ({

@@ -48,7 +48,13 @@ export function seenLock(name: string, reply: LookReply, overtakings: Overtaking
   })
   const kind: InspectedKind | undefined = mode ? 'read-write' : queue === 'fair' ? 'fair' : undefined
   return {
-    ...{ name, kind, mode, holders, leaseLeftMs, waiting, waiters },
+    name,
+    kind,
+    mode,
+    holders,
+    leaseLeftMs,
+    waiting,
+    waiters,
     overtaken: overtakings.count(name, { holders, waiters }),
     token: token === '' ? undefined : token,
   }

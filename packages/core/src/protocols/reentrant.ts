@@ -164,7 +164,9 @@ export class ReentrantProtocol extends HashProtocol implements LocalPassing, Gra
 
   async lookAgain(): Promise<number> {
     const { lockName, key, announcedOn: channel, session } = this
-    if (channel !== null) await announce(session.runner, { lockName, key, channel })
+    if (channel !== null) {
+      await announce(session.runner, { lockName, key, channel })
+    }
     return 0
   }
 

@@ -70,7 +70,9 @@ export class RecentHolds {
       return
     }
     if (heldMs < SHORTEST_HOLD_MS) {
-      if (this.byKey.size > 0) this.byKey.delete(key)
+      if (this.byKey.size > 0) {
+        this.byKey.delete(key)
+      }
       return
     }
     const others = this.byKey.get(key)?.others ?? USUAL_OTHERS
@@ -96,7 +98,9 @@ export class RecentHolds {
       const others = heardBy - Number(turn.hearsItself)
       turn.others = this.parts.runner.countsSubscribers(announcedOn) ? others : Math.max(others, USUAL_OTHERS)
       turn.end = 'announced'
-      if (turn.others <= 0) this.byKey.delete(key)
+      if (turn.others <= 0) {
+        this.byKey.delete(key)
+      }
     }
   }
 

@@ -12,7 +12,9 @@ export class Listeners<Arguments extends readonly unknown[] = []> {
 
   /** Listeners added during the call are not called: a listener may add the next one. */
   tell(...told: Arguments): void {
-    for (const listener of [...this.listeners]) listener(...told)
+    for (const listener of [...this.listeners]) {
+      listener(...told)
+    }
   }
 
   clear(): void {

@@ -245,8 +245,12 @@ export class MessageLinks {
     // Others are received from one node, whichever it is.
     const key = command === 'PUBLISH' ? command : address
     const record = this.records.get(key) ?? {
-      ...{ link: null, wasConnected: false, isConfirmed: false },
-      ...{ failures: 0, endsAtSubscribe: 0, pausedUntil: 0 },
+      link: null,
+      wasConnected: false,
+      isConfirmed: false,
+      failures: 0,
+      endsAtSubscribe: 0,
+      pausedUntil: 0,
     }
     this.records.set(key, record)
     const pauseMs = record.link ? 0 : record.pausedUntil - this.parts.runtime.now()

@@ -49,7 +49,11 @@ export class ScriptRunner {
     const { replicas, batchSize, beforeResume, demoted } = limits
     this.movingSlots = port.slotOf ? new MovingSlots(runtime) : null
     const parts = {
-      ...{ runtime, beforeResume, demoted, batchSize, movingSlots: this.movingSlots },
+      runtime,
+      beforeResume,
+      demoted,
+      batchSize,
+      movingSlots: this.movingSlots,
       connectionEpoch: () => port.connectionEpoch,
     }
     this.dispatch = new ScriptDispatch(port, parts)

@@ -93,7 +93,9 @@ export class BoundedRun {
     this.timer?.cancel()
     if (outcome) {
       const recorded = this.commands.finish(this.hold.owner, outcome, error)
-      if (!atOnce) await recorded
+      if (!atOnce) {
+        await recorded
+      }
     }
     // The lock is free when its lease ends at the latest; 'release-failed' reports it.
     return this.hold.release().catch(() => null)

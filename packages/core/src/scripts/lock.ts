@@ -433,7 +433,11 @@ function parseFacts(reply: unknown): LockFacts | null {
     values.delete('mode')
   }
   return {
-    ...{ ttlMs: Number(ttlMs), mode, token, inLine: Number(inLine), waitingWriters: Number(writers) },
+    ttlMs: Number(ttlMs),
+    mode,
+    token,
+    inLine: Number(inLine),
+    waitingWriters: Number(writers),
     holds: new Map([...values].map(([owner, holds]) => [owner, isForeign ? 1 : Number(holds)])),
     isForeign,
     notedOwner,

@@ -132,7 +132,10 @@ function underWay([ttl, holder, isOutdated, ...rest]: readonly unknown[]): Enter
   const [leaseLeftMs, owner] = [Number(ttl), String(holder)]
   const older = olderIn(rest)
   return {
-    ...{ kind: 'held', ttlMs: leaseLeftMs, holder: owner, holds: 1 },
+    kind: 'held',
+    ttlMs: leaseLeftMs,
+    holder: owner,
+    holds: 1,
     found: { kind: 'under-way', owner, leaseLeftMs, isOutdated: Number(isOutdated) === 1, older },
   }
 }

@@ -216,7 +216,9 @@ export class Permit {
     this.watch?.stop()
     const leftMs = Math.max(0, this.semaphoreEndsAt - sentAt)
     this.watch = this.session.watchdog.watch(this, {
-      ...{ sentAt, renew, ttlMs: Math.min(ttlMs, leftMs) },
+      sentAt,
+      renew,
+      ttlMs: Math.min(ttlMs, leftMs),
       // A renewal is trusted for all that it asks for (I3).
       renewForMs: Math.max(0, leftMs - this.ttlMs),
     })
