@@ -28,7 +28,7 @@ export class FairLine {
 
   constructor(
     private readonly redis: Redis,
-    private readonly name: string,
+    readonly name: string,
   ) {
     this.keys = fairKeys(name)
   }
