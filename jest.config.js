@@ -18,7 +18,8 @@ const common = {
 
 const sources = {
   '^@holdfast/([\\w-]+)$': '<rootDir>/packages/$1/src/index.ts',
-  '^@holdfast/(core|faults)/(\\w+)$': '<rootDir>/packages/$1/src/$2/index.ts',
+  '^@holdfast/core/(\\w+)$': '<rootDir>/packages/core/src/entries/$1/index.ts',
+  '^@holdfast/faults/(\\w+)$': '<rootDir>/packages/faults/src/$1/index.ts',
   '^(\\.{1,2}/.*)\\.js$': '$1',
 }
 

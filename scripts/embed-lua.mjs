@@ -1,32 +1,20 @@
 // Writes packages/core/src/redis/lua-sources.ts from the .lua files in packages/core/src/scripts, so that neither a bundler
 // nor a published package has to find files at run time. Each text is there once; `compose-lua.ts` puts the scripts
-// together. Scripts and parts that one entry alone sends are in a file of that entry: who does not use the entry does not
-// load them. `--check` only compares, for CI and a test.
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
+// together. What stands beside an entry goes into a file of that entry: who does not use the entry does not load it.
+// `--check` only compares, for CI and a test.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ENTRY_OBJECTS, embeddable, inBackticks, usedBy } from './lua-parts.mjs'
+import { embeddable, entryOf as entryOfFile, inBackticks, luaFiles, usedBy } from './lua-parts.mjs'
 
-const folder = fileURLToPath(new URL('../packages/core/src/scripts/', import.meta.url))
 const target = (room) =>
   fileURLToPath(new URL(`../packages/core/src/${room}/lua-sources.ts`, import.meta.url))
 
-const names = readdirSync(folder, { recursive: true })
-  .filter((file) => file.endsWith('.lua'))
-  .map((file) =>
-    file
-      .split(sep)
-      .join('/')
-      .replace(/\.lua$/, ''),
-  )
-  .sort()
-
-const texts = new Map(
-  names.map((name) => [name, embeddable(readFileSync(join(folder, `${name}.lua`), 'utf8'))]),
-)
-
-/** The entry that alone sends a text; undefined: core itself. */
-const entryOf = (name) => ENTRY_OBJECTS.find((object) => name.startsWith(`${object}/`))
+const files = luaFiles()
+const names = [...files.keys()].sort()
+const read = (name) => readFileSync(files.get(name), 'utf8')
+const texts = new Map(names.map((name) => [name, embeddable(read(name))]))
+const entryOf = (name) => entryOfFile(files.get(name))
+const entries = [...new Set(names.map(entryOf))].filter((entry) => entry !== undefined).sort()
 
 const checkUses = (name, around = []) => {
   const path = [...around, name]
@@ -42,10 +30,7 @@ for (const name of names) checkUses(name)
 // In a batch the parts of one object stand in one scope: a name that two of them have would be the wrong one for somebody.
 const partsOf = (name) =>
   usedBy(texts.get(name)).flatMap((other) => [...partsOf(other), ...(other.endsWith('.part') ? [other] : [])])
-const localsOf = (part) =>
-  [...readFileSync(join(folder, `${part}.lua`), 'utf8').matchAll(/^local (?:function )?(\w+)/gm)].map(
-    ([, local]) => local,
-  )
+const localsOf = (part) => [...read(part).matchAll(/^local (?:function )?(\w+)/gm)].map(([, local]) => local)
 for (const [line] of texts.get('batch').matchAll(/^-- transitions .*\n/gm)) {
   const locals = [...new Set(usedBy(line).flatMap(partsOf))].flatMap(localsOf)
   const twice = locals.find((local, i) => locals.indexOf(local) < i)
@@ -75,11 +60,10 @@ export const inBatches: readonly string[] = [${inBatches.join(', ')}]
 `,
   ],
 ])
-for (const entry of ENTRY_OBJECTS) {
+for (const entry of entries) {
   generated.set(
-    target(entry),
-    `${GENERATED}import { composed } from '../redis/compose-lua.js'
-import { luaTexts } from '../redis/lua-sources.js'
+    target(`entries/${entry}`),
+    `${GENERATED}import { composed, luaTexts } from '../door.js'
 
 const ${entry}Texts = {
 ${textsOf(entry)}}

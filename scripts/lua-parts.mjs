@@ -1,5 +1,30 @@
-/** Objects whose scripts one entry of core alone sends: the folder of the scripts and that of the entry have one name. */
-export const ENTRY_OBJECTS = ['election', 'observe', 'schedule', 'share', 'travel']
+import { readdirSync } from 'node:fs'
+import { sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const SRC = fileURLToPath(new URL('../packages/core/src/', import.meta.url))
+
+/**
+ * The Lua files of core, absolute, by the names of their scripts and parts: below `scripts`, and beside the entry of core that
+ * alone sends them.
+ */
+export const luaFiles = () =>
+  new Map(
+    ['scripts', 'entries'].flatMap((room) =>
+      readdirSync(SRC + room, { recursive: true })
+        .filter((file) => file.endsWith('.lua'))
+        .map((file) => [
+          file
+            .split(sep)
+            .join('/')
+            .replace(/\.lua$/, ''),
+          `${SRC}${room}/${file}`,
+        ]),
+    ),
+  )
+
+/** The entry that alone sends a script; undefined: core itself. @param {string} file of the script */
+export const entryOf = (file) => /core\/src\/entries\/([\w-]+)\//.exec(file)?.[1]
 
 /** Directives in whose place other texts are put, see `packages/core/src/redis/compose-lua.ts`. */
 export const DIRECTIVE = /^ *-- (insert|include|transitions|shared)((?: [\w/-]+)*)\n/gm

@@ -92,8 +92,8 @@ const sharedNames = (root, entries) => {
         if (!from.startsWith('.')) continue
         const target = join(dirname(join(own, file)), from)
         if (!isMain && target.startsWith(own + sep)) continue
-        const path = `./${relative(root, target).split(sep).join('/')}`
         for (const name of names) {
+          const path = `./${relative(root, originOf(target, name)).split(sep).join('/')}`
           if ((homes.get(name) ?? path) !== path)
             throw new Error(`${name} of ${path} and of ${homes.get(name)}`)
           homes.set(name, path)
@@ -103,6 +103,12 @@ const sharedNames = (root, entries) => {
     }
   }
   return shared
+}
+
+/** The module that declares a name which another may only pass on. */
+const originOf = (file, name) => {
+  const passedOn = importsIn(file).find(({ isPassedOn, names }) => isPassedOn && names.includes(name))
+  return passedOn === undefined ? file : originOf(join(dirname(file), passedOn.from), name)
 }
 
 /** Imports and exports of a module from others, by name. */
@@ -117,7 +123,7 @@ const importsIn = (file) => {
     if (!bindings?.elements)
       throw new Error(`${file}: only names can be imported from ${moduleSpecifier.text}`)
     const names = bindings.elements.map(({ propertyName, name }) => (propertyName ?? name).text)
-    return [{ from: moduleSpecifier.text, names }]
+    return [{ from: moduleSpecifier.text, names, isPassedOn: ts.isExportDeclaration(statement) }]
   })
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
@@ -29,7 +29,7 @@ export const publishedPackages = () =>
  * @typedef {object} Entry
  * @property {string} name what a user imports, as in `@holdfast/core/decorators`
  * @property {string} file its name in dist without an extension, as in `decorators`
- * @property {string} module its path below src and build without an extension, as in `decorators/index`
+ * @property {string} module its path below src and build without an extension, as in `entries/decorators/index`
  */
 
 /**
@@ -38,14 +38,20 @@ export const publishedPackages = () =>
  * @param {PublishedPackage} published
  * @returns {Entry[]}
  */
-export const entriesOf = ({ name, manifest }) =>
-  Object.keys(manifest.exports)
+export const entriesOf = ({ name, folder, manifest }) => {
+  const room = existsSync(`${folder}/src/entries`) ? 'entries/' : ''
+  return Object.keys(manifest.exports)
     .filter((subpath) => !subpath.endsWith('.json'))
     .map((subpath) =>
       subpath === '.'
         ? { name, file: 'index', module: 'index' }
-        : { name: name + subpath.slice(1), file: subpath.slice(2), module: `${subpath.slice(2)}/index` },
+        : {
+            name: name + subpath.slice(1),
+            file: subpath.slice(2),
+            module: `${room}${subpath.slice(2)}/index`,
+          },
     )
+}
 
 const manifestIn = (folder) => {
   try {

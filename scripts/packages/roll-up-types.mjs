@@ -41,6 +41,7 @@ const rollUp = async (entry, plugins) => {
 /** The modules whose names the main entry exports stay there; what else a subpath needs goes into its own file. */
 const mainEntryApart = (main) => {
   const exported = exportsIn(readFileSync(main, 'utf8')).map(({ from }) => join(dirname(main), from))
+  exported.push(main.replace(/\.d\.ts$/, '.js'))
   return {
     name: 'main-entry-apart',
     resolveId: (id, importer) =>

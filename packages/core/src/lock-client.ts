@@ -1,16 +1,16 @@
 import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
-import { Context, type CallSite } from './context.js'
-import { awaited, siteToFork, runIn } from './contexts.js'
+import { Context, type CallSite } from './context/context.js'
+import { awaited, siteToFork, runIn } from './context/ambient.js'
 import type { MultiLock } from './compound/multi-lock.js'
 import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
 import { settleWithin } from './runtime/settle-within.js'
 import type { LockEventListener, LockEventName } from './events.js'
-import type { SpinLockOptions } from './protocols/backoff.js'
+import type { SpinLockOptions } from './kinds/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
-import type { FencedLockOptions } from './protocols/fenced-options.js'
-import type { LockOptions } from './protocols/lock-options.js'
+import type { FencedLockOptions } from './kinds/fenced-options.js'
+import type { LockOptions } from './kinds/lock-options.js'
 import type { Lock } from './locks/lock.js'
 import { warnOfShortWatchdog } from './acquire/acquire-options.js'
 import { LockFactory } from './lock-factory.js'
@@ -53,7 +53,8 @@ const EVENTS: readonly LockEventName[] = [
  * one extra connection, for messages, and never closes a connection it was given.
  */
 export class LockClient {
-  private readonly session: OpenSession
+  /** @internal */
+  readonly session: OpenSession
   private readonly locks: LockFactory
   private readonly synchronizers: SynchronizerFactory
   private readonly inbox: ClientChannel

@@ -4,22 +4,22 @@ import type { ClientChannel } from './client/client-channel.js'
 import { membersOf, refuseSharedNodes } from './compound/members-argument.js'
 import { MultiLock } from './compound/multi-lock.js'
 import { locksAndOptions, RED_LOCK_OPTIONS, RedLock, type RedLockArguments } from './compound/red-lock.js'
-import type { CallSite } from './context.js'
+import type { CallSite } from './context/context.js'
 import type { Session } from './client/session.js'
 import { checkDuration, checkName, checkOneOf, checkOptions } from './arguments/validate.js'
-import { backoffOf, type SpinLockOptions } from './protocols/backoff.js'
-import { FairProtocol } from './protocols/fair.js'
+import { backoffOf, type SpinLockOptions } from './kinds/backoff.js'
+import { FairProtocol } from './kinds/fair.js'
 import { FencedLock } from './locks/fenced-lock.js'
-import { tokenRuleOf, type FencedLockOptions } from './protocols/fenced-options.js'
-import { FencedProtocol } from './protocols/fenced.js'
-import { checkLockOptions, foreignRuleIn, type LockOptions } from './protocols/lock-options.js'
-import type { LockProtocol } from './protocols/lock-protocol.js'
+import { tokenRuleOf, type FencedLockOptions } from './kinds/fenced-options.js'
+import { FencedProtocol } from './kinds/fenced.js'
+import { checkLockOptions, foreignRuleIn, type LockOptions } from './kinds/lock-options.js'
+import type { LockProtocol } from './kinds/lock-protocol.js'
 import { Lock } from './locks/lock.js'
-import { NonReentrantFairProtocol, NonReentrantProtocol } from './protocols/non-reentrant.js'
+import { NonReentrantFairProtocol, NonReentrantProtocol } from './kinds/non-reentrant.js'
 import { READ_WRITE_LOCK_OPTIONS, ReadWriteLock, type ReadWriteLockOptions } from './locks/read-write-lock.js'
-import { ReadProtocol, WriteProtocol } from './protocols/read-write.js'
-import { ReentrantProtocol } from './protocols/reentrant.js'
-import { SpinProtocol } from './protocols/spin.js'
+import { ReadProtocol, WriteProtocol } from './kinds/read-write.js'
+import { PlainProtocol } from './kinds/plain.js'
+import { SpinProtocol } from './kinds/spin.js'
 
 /**
  * Makes the locks of one client, of every kind. `thread`: the logical thread a lock is bound to; null: the caller's
@@ -33,7 +33,7 @@ export class LockFactory {
 
   lock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
     const foreign = this.check(name, options)
-    return this.make(new ReentrantProtocol(this.session, name, foreign), thread)
+    return this.make(new PlainProtocol(this.session, name, foreign), thread)
   }
 
   fairLock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {

@@ -1,19 +1,18 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
-import { ENTRY_OBJECTS, embeddable, inBackticks, withParts } from '../../../scripts/lua-parts.mjs'
+import { embeddable, entryOf, inBackticks, luaFiles, withParts } from '../../../scripts/lua-parts.mjs'
 
 const PACKAGES = new URL('../../', import.meta.url)
-const SCRIPTS = 'core/src/scripts/'
 
 const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')
 export const isLua = ({ file }) => file.endsWith('.lua')
 
-/** The entry of core that alone sends the script; undefined: core itself. */
-const entryOf = ({ file }) => ENTRY_OBJECTS.find((object) => file.startsWith(`${SCRIPTS}${object}/`))
-
 /** The TypeScript module that a bug changes. Lua reaches a process only as it is embedded in one. */
-export const moduleOf = (bug) =>
-  isLua(bug) ? `core/src/${entryOf(bug) ?? 'redis'}/lua-sources.ts` : bug.file
+export const moduleOf = (bug) => {
+  if (!isLua(bug)) return bug.file
+  const entry = entryOf(bug.file)
+  return `core/src/${entry === undefined ? 'redis' : `entries/${entry}`}/lua-sources.ts`
+}
 
 /** The compiler's output for that module. The bundles in dist are made of it. */
 export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/build/').replace(/\.ts$/, '.js')
@@ -34,7 +33,7 @@ const replaceOnce = (what, text, bug) => {
 }
 
 /** With the parts that a script shares with others. */
-const sourceOf = ({ file }) => withParts(read(file), (name) => read(`${SCRIPTS}${name}.lua`))
+const sourceOf = ({ file }) => withParts(read(file), (name) => readFileSync(luaFiles().get(name), 'utf8'))
 
 /**
  * A script is embedded apart from its parts. One with a bug takes them along: the bug may be in one, and is to be in this

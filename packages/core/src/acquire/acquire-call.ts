@@ -5,15 +5,15 @@ import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from
 import { Contention } from './contention.js'
 import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
 import type { UnscopedCalls } from './unscoped-calls.js'
-import type { Session } from '../client/session.js'
-import { Context, type CallSite } from '../context.js'
+import type { AcquireServices } from './services.js'
+import { Context, type CallSite } from '../context/context.js'
 import { isCallSeen, publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import { isHoldSeen } from '../diagnostics/hold-publication.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
-import { noteWish } from '../entry/hold-note.js'
+import { noteWish } from '../diagnostics/hold-note.js'
 import { LockLostError, LockTimeoutError } from '../errors.js'
 import type { Hold } from '../hold.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { unansweredWait } from '../redis/failures.js'
 import type { HeldReply } from '../scripts/acquire-reply.js'
 
@@ -47,7 +47,7 @@ export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
  *   WrongTypeError, ClientClosedError, or the reason of the signal
  */
 export function obtain<T>(
-  session: Session,
+  session: AcquireServices,
   protocol: LockProtocol,
   request: AcquireRequest,
   finish: Finish<T>,
@@ -81,7 +81,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   /** @throws InvalidArgumentError */
   constructor(
-    private readonly session: Session,
+    private readonly session: AcquireServices,
     readonly protocol: LockProtocol,
     request: AcquireRequest,
     private readonly finish: Finish<T>,

@@ -1,17 +1,17 @@
 import type { Grant, RenewableLease, Watch } from '@holdfast/watchdog'
 import type { HeldLock } from '../client/held-locks.js'
 import type { LeasedLock } from '../client/lease-store.js'
-import type { Session } from '../client/session.js'
-import type { Context } from '../context.js'
+import type { AcquireServices } from './services.js'
+import type { Context } from '../context/context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { reportFailedRelease, reportFailedRenewal } from '../diagnostics/reports.js'
 import type { ReentryRule, RemainingLevels } from '../entry/entry-command.js'
-import { isWellTrusted } from '../entry/lease.js'
+import { isWellTrusted } from '../entry/well-trusted.js'
 import { LockEntry } from '../entry/lock-entry.js'
 import type { Holder } from '../entry/named-entry.js'
 import { LockLostError, type LossReason } from '../errors.js'
 import { refuseIfShared, type Hold, Loss } from '../hold.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import type { NoteRequest } from '../scripts/note.js'
 
 const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
@@ -37,7 +37,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   private madeLoss: Loss | null = null
 
   constructor(
-    readonly session: Session,
+    readonly session: AcquireServices,
     readonly protocol: LockProtocol,
     /** The logical thread it belongs to; null outside any context. */
     readonly thread: Context | null,

@@ -2,16 +2,16 @@ import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfas
 import { ANSWER_MS } from './acquire-options.js'
 import { undoLate, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
-import { enclosing } from '../context.js'
+import { enclosing } from '../context/context.js'
 import { failureOfTry, ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
-import type { CallerLine, QueueCandidate } from '../protocols/lock-protocol.js'
+import type { CallerLine, QueueCandidate } from '../kinds/lock-protocol.js'
 import type { ReentryRule } from '../entry/entry-command.js'
-import type { PushedGrant } from '../queue/grants.js'
-import type { PassedHold } from '../entry/local-pass.js'
+import type { PushedGrant } from '../pass/grants.js'
+import type { PassedHold } from '../pass/local-pass.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, HeldReply } from '../scripts/acquire-reply.js'
-import type { Session } from '../client/session.js'
+import type { AcquireServices } from './services.js'
 
 /**
  * Acquires a lock that nothing around the call holds: one acquisition, in the queue of its name. It is its own wait
@@ -32,7 +32,7 @@ export class Contention<T>
 
   /** @throws SelfDeadlockError its wait would never end */
   constructor(
-    private readonly session: Session,
+    private readonly session: AcquireServices,
     private readonly call: CallInProgress<T>,
   ) {
     const { protocol, site, waitMs } = call

@@ -1,10 +1,10 @@
 import type { Answer, Attempt } from '@holdfast/waiter'
 import { unavailableOrThrow, type CallInProgress } from './call-in-progress.js'
-import type { Session } from '../client/session.js'
+import type { AcquireServices } from './services.js'
 import { WrongTypeError } from '../errors.js'
-import { withAdvice } from '../protocols/foreign-holder.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
-import { pauseBehindForeign } from '../queue/foreign-looks.js'
+import { withAdvice } from '../kinds/foreign-holder.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
+import { pauseBehindForeign } from '../kinds/foreign-looks.js'
 import { formatValue } from '../runtime/format-value.js'
 import type { HeldReply } from '../scripts/acquire-reply.js'
 
@@ -35,7 +35,7 @@ export class ForeignWait {
   private inVain = 0
 
   constructor(
-    private readonly session: Session,
+    private readonly session: AcquireServices,
     private readonly protocol: LockProtocol,
     private readonly caller: Trier,
   ) {}
@@ -101,7 +101,7 @@ export function failureOfTry(error: unknown, of: LockProtocol): Attempt<never> {
  * @throws WrongTypeError its wait has no limit, and nothing says that the string will ever go
  */
 export function pauseBehindString(
-  { lastHolders, options }: Session,
+  { lastHolders, options }: AcquireServices,
   { protocol, waitMs, waitedMs }: CallInProgress,
   { ttlMs, holder }: HeldReply,
 ): number | undefined {

@@ -9,10 +9,10 @@ import {
   type NotYet,
 } from './call-in-progress.js'
 import type { Acquisition } from './acquisition.js'
-import { enclosing, newQueue, type CallSite, type Enclosing, type SiblingMutex } from '../context.js'
+import { enclosing, newQueue, type CallSite, type Enclosing, type SiblingMutex } from '../context/context.js'
 import { InvalidArgumentError, NotReentrantError } from '../errors.js'
 import type { Hold } from '../hold.js'
-import type { Session } from '../client/session.js'
+import type { AcquireServices } from './services.js'
 
 export interface EnclosingAcquisition extends Enclosing {
   readonly acquisition: Acquisition
@@ -32,7 +32,7 @@ export class Reentry {
   private over = false
 
   constructor(
-    private readonly session: Session,
+    private readonly session: AcquireServices,
     private readonly call: CallInProgress,
   ) {}
 
@@ -127,7 +127,7 @@ export class Reentry {
 }
 
 /** Lets the next sibling in. */
-export function releaseSiblingMutex(session: Session, siblingMutex: SiblingMutex | null): void {
+export function releaseSiblingMutex(session: AcquireServices, siblingMutex: SiblingMutex | null): void {
   if (siblingMutex) {
     siblingMutex.taken = false
     session.waiter.wake(siblingMutex.queue)

@@ -5,7 +5,7 @@ import {
   REFUSED_UNLOCK,
   warnOfRefusedUnlock,
 } from '../diagnostics/unscoped-warnings.js'
-import type { Session } from '../client/session.js'
+import type { AcquireServices } from './services.js'
 
 /** The hold that a lock object gives to callers outside contexts. */
 interface UnscopedHold {
@@ -29,7 +29,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private isRefusedCaller = false
 
   constructor(
-    private readonly session: Session,
+    private readonly session: AcquireServices,
     private readonly lockName: string,
   ) {}
 

@@ -1,5 +1,5 @@
 import type { TopicSubscriptions } from '@holdfast/waiter'
-import type { GrantMessage } from '../queue/grants.js'
+import type { GrantMessage } from '../pass/grants.js'
 import { warn } from '../events.js'
 import { INBOX_PREFIX, ownerField, probeKey, PROTOCOL } from '../keys.js'
 import { codeOf } from '../redis/failures.js'

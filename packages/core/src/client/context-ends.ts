@@ -1,4 +1,4 @@
-import type { Context, Reenterable } from '../context.js'
+import type { Context, Reenterable } from '../context/context.js'
 import type { Loss } from '../hold.js'
 import { OncePerName, warn } from '../events.js'
 import { originInWords, type CallOrigins } from '../diagnostics/call-origins.js'

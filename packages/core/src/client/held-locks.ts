@@ -1,5 +1,5 @@
 import { ChurnMap } from '@holdfast/waiter'
-import type { Context } from '../context.js'
+import type { Context } from '../context/context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { LossReason } from '../errors.js'
 import type { FieldNames } from '../hold.js'

@@ -1,9 +1,9 @@
 import type { Ticket } from '@holdfast/waiter'
-import { newSiblingMutex, type SiblingMutex } from '../context.js'
+import { newSiblingMutex, type SiblingMutex } from '../context/context.js'
 import { QuorumError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
 import { releaseSiblingMutex } from '../acquire/reentry.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import type { CompoundCall } from './compound-call.js'
 import type { Member, MemberHold } from './member.js'
@@ -26,7 +26,7 @@ export interface MembersWanted {
   readonly needed: number
 }
 
-const linesOf = new WeakMap<Session, Map<string, CallerGroup>>()
+const linesOf = new WeakMap<LockServices, Map<string, CallerGroup>>()
 
 /**
  * Callers of one client that wait for the same locks try one by one, in order of arrival: of two that try at once,
@@ -61,7 +61,7 @@ export function membersHeld({ origin }: CompoundCall, { members }: MembersWanted
 
 /** A place in the queue of one client's callers for the same locks. Each caller enters and leaves it itself. */
 class CallerQueue implements ReportedWait {
-  private readonly session: Session
+  private readonly session: LockServices
   private readonly lines: Map<string, CallerGroup>
   private readonly name: string
   private readonly line: CallerGroup

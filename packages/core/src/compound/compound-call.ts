@@ -1,12 +1,12 @@
 import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
-import type { CallSite } from '../context.js'
+import type { CallSite } from '../context/context.js'
 import { publishCall, type CallPublication, type RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockTimeoutError, type TimeoutDetails } from '../errors.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { silenceOf } from './compound-rule.js'
 import { undoLateHold, together, type MemberAnswer, type Member, type MemberHold } from './member.js'
 import { TimeLimit } from './time-limit.js'
@@ -64,7 +64,7 @@ export class CompoundCall {
 
   /** @throws InvalidArgumentError */
   constructor(
-    readonly session: Session,
+    readonly session: LockServices,
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request

@@ -1,4 +1,4 @@
-import type { CallSite } from '../context.js'
+import type { CallSite } from '../context/context.js'
 import { LockLostError, NotLockOwnerError } from '../errors.js'
 import {
   refuseIfShared,
@@ -10,7 +10,7 @@ import {
   type ReleaseOutcome,
 } from '../hold.js'
 import type { WhenWritten } from '../runtime/release-waits.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
 import type { HeldPart } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
@@ -40,7 +40,7 @@ export class CompoundHold implements LockHold {
     readonly lockName: string,
     levels: readonly MemberHold[],
     private readonly rule: CompoundRule,
-    private readonly session: Session,
+    private readonly session: LockServices,
   ) {
     this.current = levels
     this.owner = levels[0]?.hold.owner ?? ''

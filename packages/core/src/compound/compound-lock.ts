@@ -1,13 +1,13 @@
 import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
-import { Context, type CallSite } from '../context.js'
-import { siteToAcquire, siteToRelease } from '../contexts.js'
+import { Context, type CallSite } from '../context/context.js'
+import { siteToAcquire, siteToRelease } from '../context/ambient.js'
 import { HolderChangedError, LockTimeoutError, NotLockOwnerError } from '../errors.js'
 import type { AnyLock, ForceUnlockOptions } from '../locks/any-lock.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from '../locks/unlock.js'
 import { whileHeld, type Entered } from '../locks/while-held.js'
 import type { HeldLock } from '../client/held-locks.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { checkCallback, checkThreadId } from '../arguments/validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
 import { CompoundHold } from './compound-hold.js'
@@ -36,7 +36,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   /** @internal Created by a client. */
   constructor(
     /** @internal */
-    protected readonly session: Session,
+    protected readonly session: LockServices,
     /** @internal */
     protected readonly members: readonly Member[],
     /** The thread it is bound to; null: the context around each call. */

@@ -1,10 +1,10 @@
-import { Context, type CallSite } from '../context.js'
-import type { Session } from '../client/session.js'
+import { Context, type CallSite } from '../context/context.js'
+import type { LockServices } from '../locks/services.js'
 
 /** The linked contexts of one context, by client. */
 interface LinkedContexts {
-  readonly home: Session
-  readonly bySession: Map<Session, Context>
+  readonly home: LockServices
+  readonly bySession: Map<LockServices, Context>
 }
 
 const linkedContextsOf = new WeakMap<Context, LinkedContexts>()
@@ -14,20 +14,20 @@ const linkedContextsOf = new WeakMap<Context, LinkedContexts>()
  * client, but a lock of several clients is re-entered through the contexts of the client that made it: so each
  * context has one linked context in each other client, which ends with it.
  */
-export function linkedSite(session: Session, home: Session, leader: Context): CallSite {
+export function linkedSite(session: LockServices, home: LockServices, leader: Context): CallSite {
   const context = linkedContextOf(session, home, leader)
   const here = session.contexts.current
   return here?.context === context ? here : { context, frame: null }
 }
 
 /** Whether a context is linked to the one with this id in the client `home`. */
-export function standsFor(companion: Context | null, home: Session, threadId: number): boolean {
+export function standsFor(companion: Context | null, home: LockServices, threadId: number): boolean {
   const leader = companion?.leader
   return leader?.id === threadId && linkedContextsOf.get(leader)?.home === home
 }
 
-function linkedContextOf(session: Session, home: Session, leader: Context): Context {
-  const { bySession } = linkedContextsOf.get(leader) ?? { bySession: new Map<Session, Context>() }
+function linkedContextOf(session: LockServices, home: LockServices, leader: Context): Context {
+  const { bySession } = linkedContextsOf.get(leader) ?? { bySession: new Map<LockServices, Context>() }
   linkedContextsOf.set(leader, { home, bySession })
   const known = bySession.get(session)
   if (known) {
@@ -40,7 +40,7 @@ function linkedContextOf(session: Session, home: Session, leader: Context): Cont
 }
 
 /** The call site around a linked context: an unlimited wait for a lock that is held there would never end. */
-function siteAround(session: Session, home: Session, leader: Context): CallSite | null {
+function siteAround(session: LockServices, home: LockServices, leader: Context): CallSite | null {
   const here = session.contexts.current
   if (here?.context.alive === true) {
     return here

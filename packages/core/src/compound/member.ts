@@ -2,15 +2,15 @@ import { obtain } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { Busy, Held, WholeCall } from '../acquire/call-in-progress.js'
 import type { Acquisition } from '../acquire/acquisition.js'
-import type { CallSite, SiblingMutex } from '../context.js'
-import { siteToAcquire, siteToRelease } from '../contexts.js'
+import type { CallSite, SiblingMutex } from '../context/context.js'
+import { siteToAcquire, siteToRelease } from '../context/ambient.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
 import type { HeldLock } from '../client/held-locks.js'
 import type { Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { linkedSite, standsFor } from './linked-context.js'
 
 /** A level of one member, and the mutex to release with it. */
@@ -44,13 +44,13 @@ export interface MemberRequest {
 
 /** One lock of a compound lock. */
 export class Member {
-  readonly session: Session
+  readonly session: LockServices
   readonly protocol: LockProtocol
 
   constructor(
     readonly lock: Lock,
     /** The client that made the compound lock: its contexts decide about ownership. */
-    private readonly home: Session,
+    private readonly home: LockServices,
   ) {
     this.session = lock.session
     this.protocol = lock.protocol

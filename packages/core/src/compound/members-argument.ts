@@ -1,8 +1,8 @@
 import { ruleFor } from '../arguments/another-copy.js'
-import type { CallSite } from '../context.js'
+import type { CallSite } from '../context/context.js'
 import { InvalidArgumentError } from '../errors.js'
 import { Lock } from '../locks/lock.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { Member } from './member.js'
 
 /** The members of a compound lock, and the thread it is bound to. */
@@ -12,7 +12,7 @@ export interface Members {
 }
 
 /** @param thread of the client that makes the lock; its own members may name one, too @throws InvalidArgumentError */
-export function membersOf(locks: readonly unknown[], home: Session, thread: CallSite | null): Members {
+export function membersOf(locks: readonly unknown[], home: LockServices, thread: CallSite | null): Members {
   if (locks.length === 0) {
     throw new InvalidArgumentError('locks', locks, 'at least one lock, as from getLock()')
   }
@@ -22,7 +22,7 @@ export function membersOf(locks: readonly unknown[], home: Session, thread: Call
     throw new InvalidArgumentError('locks', wrong, ruleFor(wrong, ['session', 'protocol'], rule))
   }
   refuseTwice(locks)
-  const threads = new Map<Session, CallSite | null>(thread ? [[home, thread]] : [])
+  const threads = new Map<LockServices, CallSite | null>(thread ? [[home, thread]] : [])
   for (const lock of locks) {
     const known = threads.get(lock.session)
     if (known && lock.thread && known.context !== lock.thread.context) {
@@ -51,7 +51,7 @@ export function refuseSharedNodes(members: readonly Member[]): void {
 
 /** Outside contexts each member has an owner of its own: the second would wait for the first. */
 function refuseTwice(locks: readonly Lock[]): void {
-  const keys = new Map<Session, Set<string>>()
+  const keys = new Map<LockServices, Set<string>>()
   for (const { session, protocol, name } of locks) {
     const known = keys.get(session) ?? new Set()
     if (known.has(protocol.key)) {

@@ -1,11 +1,11 @@
 import { isRefusal } from '../redis/until-known.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import type { Member } from './member.js'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
 
-const healthOf = new WeakMap<Session, NodeHealth>()
+const healthOf = new WeakMap<LockServices, NodeHealth>()
 
 /**
  * Tracks whether a node of RedLocks replies, for one client. A node that has used up its whole time is skipped,
@@ -21,7 +21,7 @@ export class NodeHealth {
   /** Duration of the latest reply that came in time. */
   private tookMs = 0
 
-  private constructor(private readonly session: Session) {}
+  private constructor(private readonly session: LockServices) {}
 
   static of({ session }: Member): NodeHealth {
     const known = healthOf.get(session) ?? new NodeHealth(session)

@@ -1,6 +1,6 @@
 import { settleWithin } from '../runtime/settle-within.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import type { Member, MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
 
@@ -20,7 +20,7 @@ export interface RetakingHold {
 
 /** The call that took the lock, and the lock itself, as a new try of a node needs them. */
 export interface RetakeTerms extends Pick<CompoundRequest, 'name' | 'origin' | 'ofCallback'> {
-  readonly session: Session
+  readonly session: LockServices
   readonly members: readonly Member[]
   readonly nodeTimeoutMs: number
   /** The lease of the call; renewed. undefined: that of the watchdog. */

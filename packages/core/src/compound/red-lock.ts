@@ -1,8 +1,8 @@
 import { InvalidArgumentError, QuorumError, type LockTimeoutError } from '../errors.js'
-import type { CallSite } from '../context.js'
+import type { CallSite } from '../context/context.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import type { Lock } from '../locks/lock.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { reportOf } from './quorum-tally.js'
 import type { CompoundCall } from './compound-call.js'
 import type { CompoundHold } from './compound-hold.js'
@@ -46,7 +46,7 @@ export class RedLock extends CompoundLock {
 
   /** @internal Created by a client. */
   constructor(
-    session: Session,
+    session: LockServices,
     members: readonly Member[],
     thread: CallSite | null,
     private readonly nodeTimeoutMs: number,

@@ -1,4 +1,4 @@
-import type { Session } from '../client/session.js'
+import type { LockServices } from '../locks/services.js'
 import { abortWith } from './abort-with.js'
 
 /**
@@ -6,7 +6,7 @@ import { abortWith } from './abort-with.js'
  * caller's, and as soon as the call's client starts closing.
  */
 export async function untilEnded<T>(
-  { session, signal }: { readonly session: Session; readonly signal: AbortSignal | undefined },
+  { session, signal }: { readonly session: LockServices; readonly signal: AbortSignal | undefined },
   wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()

@@ -3,15 +3,28 @@ import { keyPattern, noteKey } from '../keys.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import { inspectionOf, type LockInspection } from './lock-inspection.js'
-import type { OpenSession } from '../client/open-session.js'
 import { brokenOff, notSent, refusal, unanswered, unexpected, UnexpectedReply } from '../redis/failures.js'
 import { isForbidden } from '../redis/until-known.js'
 import type { KeyScan, ScannedType } from '../redis/key-scan.js'
 import type { RedisPort } from '../redis/redis-port.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
+import type { ResolvedOptions } from '../options.js'
+import type { Runtime } from '../runtime/runtime.js'
 import { explain, type LockFacts } from '../scripts/lock.js'
 import { isToken, parts, texts } from '../redis/shapes.js'
 import { nativeSignal } from '../arguments/native-signal.js'
 import { checkInteger, checkOptions } from '../arguments/validate.js'
+
+/** The services of its client that a query uses. */
+interface InspectServices {
+  readonly port: RedisPort
+  readonly keyPrefix: string
+  readonly runtime: Runtime
+  readonly runner: ScriptRunner
+  readonly options: ResolvedOptions
+  /** @throws ClientClosedError */
+  assertOpen(lockName: string): void
+}
 
 /** Which locks `inspectAll` lists, and how far it looks. */
 export interface InspectAllOptions {
@@ -48,7 +61,10 @@ const KEYS_A_STEP = 100
  * recognize a lock. Locks acquired or released meanwhile may or may not be included.
  * @throws InvalidArgumentError, ClientClosedError, RedisUnavailableError, or the reason of the signal
  */
-export async function inspectAll(session: OpenSession, options: InspectAllOptions): Promise<LocksInspection> {
+export async function inspectAll(
+  session: InspectServices,
+  options: InspectAllOptions,
+): Promise<LocksInspection> {
   const { match = '*', limit = 100, maxSteps = 1_000, signal } = checked(options)
   session.assertOpen('')
   const { port, keyPrefix } = session
@@ -98,7 +114,7 @@ const isPage = parts(isToken, texts) as (answer: unknown) => answer is [unknown,
 
 /** @throws RedisUnavailableError */
 export async function stepOf(
-  { port, runtime, options }: OpenSession,
+  { port, runtime, options }: InspectServices,
   step: () => ReturnType<KeyScan>,
 ): Promise<{ readonly cursor: string; readonly keys: string[] }> {
   const { commandTimeout } = options
@@ -123,7 +139,7 @@ export async function stepOf(
 
 /** Null: not a lock, free by now, or not readable by this user. */
 async function look(
-  { runner, keyPrefix, options }: OpenSession,
+  { runner, keyPrefix, options }: InspectServices,
   key: string,
 ): Promise<LockInspection | null> {
   if (runner.slotOf(key) !== runner.slotOf(noteKey(key))) {

@@ -1,9 +1,9 @@
 import type { AcquireOptions } from '../acquire/acquire-options.js'
 import type { Busy, Held } from '../acquire/call-in-progress.js'
-import type { CallSite } from '../context.js'
+import type { CallSite } from '../context/context.js'
 import type { Hold } from '../hold.js'
-import type { Session } from '../client/session.js'
-import type { FencedProtocol } from '../protocols/fenced.js'
+import type { LockServices } from './services.js'
+import type { FencedProtocol } from '../kinds/fenced.js'
 import { Lock } from './lock.js'
 import { holdOrThrow } from './obtained.js'
 
@@ -28,7 +28,7 @@ export class FencedLock extends Lock {
 
   /** @internal Created by a client. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it narrows what the lock is made of
-  constructor(session: Session, protocol: FencedProtocol, thread: CallSite | null) {
+  constructor(session: LockServices, protocol: FencedProtocol, thread: CallSite | null) {
     super(session, protocol, thread)
   }
 

@@ -2,16 +2,16 @@ import { obtain, type Finish } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
 import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { enclosingAcquisition } from '../acquire/reentry.js'
-import type { CallSite } from '../context.js'
-import { siteToAcquire, siteToRelease } from '../contexts.js'
+import type { CallSite } from '../context/context.js'
+import { siteToAcquire, siteToRelease } from '../context/ambient.js'
 import { NotLockOwnerError } from '../errors.js'
 import { type FieldNames, Hold } from '../hold.js'
 import { inspectionOf, type LockInspection } from '../inspect/lock-inspection.js'
 import type { LockState } from '../scripts/lock.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from './services.js'
 import { checkThreadId } from '../arguments/validate.js'
 import { checkedHolder, type AnyLock, type ForceUnlockOptions } from './any-lock.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { notAHoldOf, refuseIfNotHeld, whyNoHold } from './unlock.js'
 import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
 import { withLock } from './with-lock.js'
@@ -30,7 +30,7 @@ export class Lock implements AnyLock<Hold> {
   /** @internal Created by a client. */
   constructor(
     /** @internal */
-    readonly session: Session,
+    readonly session: LockServices,
     /** @internal */
     readonly protocol: LockProtocol,
     /** @internal The thread this object is bound to; null: the context around each call. */

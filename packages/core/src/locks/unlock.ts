@@ -1,5 +1,5 @@
 import { FORGOTTEN_AWAIT } from '../acquire/unscoped-calls.js'
-import type { Context } from '../context.js'
+import type { Context } from '../context/context.js'
 import { InvalidArgumentError, NotLockOwnerError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 

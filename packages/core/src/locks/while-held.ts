@@ -1,15 +1,15 @@
 import type { Acquisition } from '../acquire/acquisition.js'
-import { Frame, type Context, type CallSite, type SiblingMutex } from '../context.js'
-import { type Contexts, isThenable, started, whole } from '../contexts.js'
+import { Frame, type Context, type CallSite, type SiblingMutex } from '../context/context.js'
+import { type Contexts, isThenable, started, whole } from '../context/ambient.js'
 import { LockLostError } from '../errors.js'
 import type { LockHold, ReleaseOutcome } from '../hold.js'
 import { releaseSiblingMutex } from '../acquire/reentry.js'
 import type { Leaving } from '../runtime/release-waits.js'
-import type { Session } from '../client/session.js'
+import type { LockServices } from './services.js'
 
 /** One acquisition that the callback runs under. */
 export interface HeldPart {
-  readonly session: Session
+  readonly session: LockServices
   acquisition: Acquisition
   /** The frame that the callback runs in; for holds of several locks, while it runs. */
   frame?: Frame
@@ -22,7 +22,7 @@ export interface HeldPart {
 /** The hold that `withLock` acquired: one hold, of one lock or of several. */
 export interface Entered<H> {
   /** The session of the lock whose `withLock` was called. */
-  readonly session: Session
+  readonly session: LockServices
   readonly hold: H
   readonly parts: readonly HeldPart[]
 }

@@ -1,15 +1,15 @@
 import { obtain } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
-import type { Session } from '../client/session.js'
-import type { Context, CallSite } from '../context.js'
+import type { LockServices } from './services.js'
+import type { Context, CallSite } from '../context/context.js'
 import type { Hold } from '../hold.js'
 import { checkCallback } from '../arguments/validate.js'
-import type { LockProtocol } from '../protocols/lock-protocol.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { heldOrThrow } from './obtained.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {
-  readonly session: Session
+  readonly session: LockServices
   readonly protocol: LockProtocol
   readonly site: CallSite | null
   readonly options: AcquireOptions

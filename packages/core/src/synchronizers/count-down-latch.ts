@@ -4,7 +4,7 @@ import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
 import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'
 import { countDown, deleteLatch } from '../scripts/latch.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { checkOptions } from '../arguments/validate.js'
 import type { ReportedWait } from '../diagnostics/wait-reporter.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
@@ -26,7 +26,7 @@ export class CountDownLatch {
 
   /** @internal Created by a client. */
   constructor(
-    private readonly session: Session,
+    private readonly session: SynchronizerServices,
     private readonly commands: CountedCommands,
     private readonly counts: OncePerTurn<number>,
     readonly name: string,

@@ -3,7 +3,7 @@ import { AFTER_A_TRANSACTION_MS, isWorthRetrying, pause, untilKnown } from '../r
 import { reportFailedRelease } from '../diagnostics/reports.js'
 import { REPLAY_GUARD_TTL_MS } from '../scripts/replay-guard.js'
 import type { OperationStamp } from '../scripts/counter.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import type { Operation, Operations } from './operations.js'
 import { namingKind } from './wrong-kind.js'
 
@@ -20,7 +20,7 @@ export interface Subject {
 /** Sends commands that count once, until their outcome is known. */
 export class CountedCommands {
   constructor(
-    private readonly session: Session,
+    private readonly session: SynchronizerServices,
     readonly operations: Operations,
   ) {}
 

@@ -7,7 +7,7 @@ import {
   type PermitCommand,
 } from '../scripts/permit-semaphore.js'
 import { addPermits } from '../scripts/semaphore.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount } from './permit-arguments.js'
@@ -30,7 +30,7 @@ export abstract class ExpirablePermits {
   /** @internal Created by a client. */
   constructor(
     /** @internal */
-    protected readonly session: Session,
+    protected readonly session: SynchronizerServices,
     /** @internal */
     protected readonly commands: CountedCommands,
     readonly name: string,

@@ -2,7 +2,7 @@ import { RedisUnavailableError } from '../errors.js'
 import { operationsKey } from '../keys.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { OperationStamp } from '../scripts/counter.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 
 /**
  * Numbers the operations of one client. The open ones, by key, tell Redis how much it may forget: the results of all
@@ -12,7 +12,7 @@ export class Operations {
   private latest = 0
   private readonly open = new Map<string, Set<number>>()
 
-  constructor(private readonly session: Pick<Session, 'clientId' | 'runner'>) {}
+  constructor(private readonly session: Pick<SynchronizerServices, 'clientId' | 'runner'>) {}
 
   keyOf(key: string): string {
     return operationsKey(key, this.session.clientId)

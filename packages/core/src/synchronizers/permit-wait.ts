@@ -5,7 +5,7 @@ import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { LockTimeoutError } from '../errors.js'
 import { unansweredWait } from '../redis/failures.js'
 import type { OperationStamp } from '../scripts/counter.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
 import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
@@ -54,7 +54,7 @@ export class PermitWait<T> implements ReportedWait {
   private publication: CallPublication | null = null
 
   constructor(
-    private readonly session: Session,
+    private readonly session: SynchronizerServices,
     private readonly commands: CountedCommands,
     private readonly source: PermitSource<T>,
     private readonly options: WaitLimits,

@@ -3,7 +3,7 @@ import type { Watch } from '@holdfast/watchdog'
 import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../hold.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { checkLease, checkRequired } from '../arguments/validate.js'
 import type { WhenWritten } from '../runtime/release-waits.js'
 import { showsOnly } from '../runtime/shows-only.js'
@@ -45,7 +45,7 @@ export class Permit {
 
   /** @internal Created by a semaphore. */
   constructor(
-    private readonly session: Session,
+    private readonly session: SynchronizerServices,
     private readonly home: PermitHome,
     /** Its id in Redis: 32 hex characters. */
     readonly id: string,

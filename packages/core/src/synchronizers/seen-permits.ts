@@ -1,4 +1,4 @@
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 
 /** Redis's last reply about one semaphore, to any waiting caller of this client. */
 export interface SeenPermits {
@@ -12,13 +12,13 @@ interface Entry extends SeenPermits {
   waits: number
 }
 
-const entriesOf = new WeakMap<Session, Map<string, Entry>>()
+const entriesOf = new WeakMap<SynchronizerServices, Map<string, Entry>>()
 
 /**
  * Shares the refusals among all waits of one client for one key: only one of them tries at a time, and the others
  * must still report in their time-out how many permits were free. Kept while there are waits.
  */
-export function enterSeen(session: Session, key: string): SeenPermits {
+export function enterSeen(session: SynchronizerServices, key: string): SeenPermits {
   const entries = entriesOf.get(session) ?? new Map<string, Entry>()
   entriesOf.set(session, entries)
   const entry = entries.get(key) ?? { free: undefined, isMissing: false, waits: 0 }
@@ -28,7 +28,7 @@ export function enterSeen(session: Session, key: string): SeenPermits {
 }
 
 /** Must be called once for each `enterSeen`. */
-export function leaveSeen(session: Session, key: string): void {
+export function leaveSeen(session: SynchronizerServices, key: string): void {
   const entries = entriesOf.get(session)
   const entry = entries?.get(key)
   if (entry) {

@@ -1,7 +1,7 @@
 import { localName, permitsChannel } from '../keys.js'
 import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'
 import { acquirePermits, addPermits, drain, releasePermits } from '../scripts/semaphore.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { checkWork } from '../arguments/lazy-result.js'
 import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
@@ -25,7 +25,7 @@ export class Semaphore {
 
   /** @internal Created by a client. */
   constructor(
-    private readonly session: Session,
+    private readonly session: SynchronizerServices,
     private readonly commands: CountedCommands,
     readonly name: string,
   ) {

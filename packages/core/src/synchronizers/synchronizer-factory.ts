@@ -1,4 +1,4 @@
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { checkOneSlot } from '../client/one-slot.js'
 import { checkName } from '../arguments/validate.js'
 import { CountDownLatch } from './count-down-latch.js'
@@ -13,7 +13,7 @@ export class SynchronizerFactory {
   private readonly commands: CountedCommands
   private readonly counts: OncePerTurn<number>
 
-  constructor(private readonly session: Session) {
+  constructor(private readonly session: SynchronizerServices) {
     this.counts = new OncePerTurn(session.runtime)
     this.commands = new CountedCommands(session, new Operations(session))
   }

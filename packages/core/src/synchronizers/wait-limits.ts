@@ -1,6 +1,6 @@
 import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire/acquire-options.js'
-import type { Contexts } from '../contexts.js'
+import type { Contexts } from '../context/ambient.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { nativeSignal } from '../arguments/native-signal.js'
 import { checkWait } from '../arguments/validate.js'

@@ -1,6 +1,6 @@
 import { refuseLazy } from '../arguments/lazy-result.js'
 import { ClientClosedError } from '../errors.js'
-import type { Session } from '../client/session.js'
+import type { SynchronizerServices } from './services.js'
 import { borrow, type BorrowedPermit } from '../client/borrowed-permits.js'
 
 /** Permits that are released when a callback has settled or when the client closes, whichever is first, once. */
@@ -43,7 +43,7 @@ interface Permits {
  * background, and 'release-failed' reports a final failure.
  */
 export async function withPermits<T>(
-  session: Session,
+  session: SynchronizerServices,
   { lockName, key, acquire, giveBack }: Permits,
   callback: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {

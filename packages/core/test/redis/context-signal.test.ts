@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
-import { Locked } from '../../src/decorators/index.js'
-import { getElection } from '../../src/election/index.js'
+import { Locked } from '../../src/entries/decorators/index.js'
+import { getElection } from '../../src/entries/election/index.js'
 import { detached, InvalidArgumentError, type AcquireOptions, type LockClient } from '../../src/index.js'
-import { exclusive } from '../../src/schedule/index.js'
-import { getShare } from '../../src/share/index.js'
+import { exclusive } from '../../src/entries/schedule/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 
 /** Every way to wait, for something that somebody else has. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { from, type Observable } from 'rxjs'
 import { Readable } from 'node:stream'
-import { Locked } from '../../src/decorators/index.js'
+import { Locked } from '../../src/entries/decorators/index.js'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { useHarness } from './support/harness.js'
 

@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the decorator alone reads the arguments */
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { Locked, currentHold } from '../../src/decorators/index.js'
+import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { useHarness } from './support/harness.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { Locked, currentHold } from '../../src/decorators/index.js'
+import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
 import { usePrivateServer } from './support/private-server.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { Locked, currentHold, provideLocks } from '../../src/decorators/index.js'
+import { Locked, currentHold, provideLocks } from '../../src/entries/decorators/index.js'
 import {
   InvalidArgumentError,
   LockLostError,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockTimeoutError, type LockClient } from '../../src/index.js'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
-import { getShare } from '../../src/share/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { eventually, signalled, sleep, useHarness } from './support/harness.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
 import { useWarnings } from './support/warnings.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { getElection, type Election, type Leader } from '../../src/election/index.js'
+import { getElection, type Election, type Leader } from '../../src/entries/election/index.js'
 import { campaign } from './support/campaign.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'

@@ -6,7 +6,7 @@ import {
   TermEndedError,
   type Election,
   type ElectionOptions,
-} from '../../src/election/index.js'
+} from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
 import { eventually, signalled } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { accept, ask, begin, look, release, type BeginCommand } from '../../src/election/scripts.js'
+import { accept, ask, begin, look, release, type BeginCommand } from '../../src/entries/election/scripts.js'
 import { WrongTypeError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { fairKeys } from './support/fair-line.js'

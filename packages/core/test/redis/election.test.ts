@@ -15,7 +15,7 @@ import {
   TermEndedError,
   type Election,
   type ElectionOptions,
-} from '../../src/election/index.js'
+} from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 import { useWarnings } from './support/warnings.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../src/index.js'
-import { getElection } from '../../src/election/index.js'
+import { getElection } from '../../src/entries/election/index.js'
 import { outcomeOf } from './support/behind.js'
 import { campaign } from './support/campaign.js'
 import { eventually } from './support/harness.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
-import { handOver } from '../../src/travel/index.js'
+import { handOver } from '../../src/entries/travel/index.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 

@@ -8,7 +8,7 @@ import {
   honoLocks,
   koaLocks,
   lockHttpError,
-} from '../../src/http/index.js'
+} from '../../src/entries/http/index.js'
 import {
   ClientClosedError,
   InvalidArgumentError,
@@ -18,7 +18,7 @@ import {
   QuorumError,
   RedisUnavailableError,
 } from '../../src/index.js'
-import { ShareBusyError } from '../../src/share/index.js'
+import { ShareBusyError } from '../../src/entries/share/index.js'
 import { useHarness } from './support/harness.js'
 
 const busy = new LockTimeoutError({ lockName: 'secret', waitedMs: 1, holder: undefined })

@@ -12,7 +12,7 @@ import {
   RequestAbortedError,
   type HttpLocksOptions,
   type NodeResponse,
-} from '../../src/http/index.js'
+} from '../../src/entries/http/index.js'
 import {
   ClientClosedError,
   ContextRequiredError,

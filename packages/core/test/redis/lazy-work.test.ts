@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals'
 import { EventEmitter, on } from 'node:events'
 import { Readable } from 'node:stream'
 import { from } from 'rxjs'
-import { getElection } from '../../src/election/index.js'
+import { getElection } from '../../src/entries/election/index.js'
 import type { LockClient } from '../../src/index.js'
-import { exclusive } from '../../src/schedule/index.js'
-import { getShare } from '../../src/share/index.js'
+import { exclusive } from '../../src/entries/schedule/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { useHarness, type Harness } from './support/harness.js'
 
 type Work = () => unknown

@@ -8,7 +8,7 @@ import {
   type LockObserver,
   type ReportOptions,
   type SeenLock,
-} from '../../src/observe/index.js'
+} from '../../src/entries/observe/index.js'
 import { outcomeOf } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { useRig } from './support/rig.js'

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
-import { Locked } from '../../src/decorators/index.js'
+import { Locked } from '../../src/entries/decorators/index.js'
 import {
   InvalidArgumentError,
   LockLostError,
@@ -12,8 +12,8 @@ import {
   type LockClientOptions,
   type LockEvents,
 } from '../../src/index.js'
-import { exclusive } from '../../src/schedule/index.js'
-import { getShare } from '../../src/share/index.js'
+import { exclusive } from '../../src/entries/schedule/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { releaseScript } from '../../src/scripts/lock.js'
 import { scriptsRunBy } from './support/carrier.js'

@@ -4,7 +4,7 @@ import { Cron } from 'croner'
 import { Queue, Worker } from 'bullmq'
 import cron from 'node-cron'
 import type { LockClient } from '../../src/index.js'
-import { exclusive, ticksOf, type TickOutcome } from '../../src/schedule/index.js'
+import { exclusive, ticksOf, type TickOutcome } from '../../src/entries/schedule/index.js'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 
 const TICKS = 30

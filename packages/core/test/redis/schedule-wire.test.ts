@@ -8,7 +8,7 @@ import {
   type BeginCommand,
   type FinishCommand,
   type KeptTick,
-} from '../../src/schedule/scripts.js'
+} from '../../src/entries/schedule/scripts.js'
 import { useRig } from './support/rig.js'
 
 const NAME = 'nightly'

@@ -6,7 +6,7 @@ import {
   ticksOf,
   type ExclusiveRun,
   type TickOutcome,
-} from '../../src/schedule/index.js'
+} from '../../src/entries/schedule/index.js'
 import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { carrierOf } from './support/carrier.js'

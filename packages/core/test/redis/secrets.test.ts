@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { inspect } from 'node:util'
 import { LockClient } from '../../src/index.js'
-import { getElection } from '../../src/election/index.js'
-import { getShare } from '../../src/share/index.js'
+import { getElection } from '../../src/entries/election/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { outcomeOf } from './support/behind.js'
 import { useRig } from './support/rig.js'
 

@@ -7,7 +7,7 @@ import {
   type EnterCommand,
   type FinishCommand,
   type Found,
-} from '../../src/share/scripts.js'
+} from '../../src/entries/share/scripts.js'
 import {
   CHANNEL,
   LEASE_MS,

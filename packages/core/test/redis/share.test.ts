@@ -7,7 +7,7 @@ import {
   ShareOutcomeUnknownError,
   type SharedRun,
   type ShareOptions,
-} from '../../src/share/index.js'
+} from '../../src/entries/share/index.js'
 import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { fencedSet, RedisUnavailableError, type LockClient, type LockEvents } from '../../src/index.js'
-import { exclusive } from '../../src/schedule/index.js'
+import { exclusive } from '../../src/entries/schedule/index.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { carrierOf } from './support/carrier.js'
 import { eventually, sleep } from './support/harness.js'

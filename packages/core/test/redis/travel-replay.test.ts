@@ -10,8 +10,8 @@ import {
   sendHandOver,
   type AdoptCommand,
   type HandOverCommand,
-} from '../../src/travel/scripts.js'
-import { adopt, handOver, HandoverGoneError, revoke } from '../../src/travel/index.js'
+} from '../../src/entries/travel/scripts.js'
+import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
 import { eventually } from './support/harness.js'
 import { LEASE_MS, NAME, OTHER, OWNER, plainScripts, stamp, TOMBSTONE } from './support/plain-scripts.js'
 import { runsOf } from './support/requests.js'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockLostError, type Lock, type LockClient } from '../../src/index.js'
-import { adopt, handOver, HandoverGoneError, revoke } from '../../src/travel/index.js'
+import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
 import { soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError } from '../../src/errors.js'
-import { backoffOf, type SpinLockOptions } from '../../src/protocols/backoff.js'
+import { backoffOf, type SpinLockOptions } from '../../src/kinds/backoff.js'
 
 // Redisson's LockOptionsTest (testExponentialBackoff, testConstantBackoff), of pauses whose jitter is ours.
 

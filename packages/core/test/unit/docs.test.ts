@@ -30,9 +30,9 @@ import {
 } from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { REPLAY_GUARD_TTL_MS } from '../../src/scripts/replay-guard.js'
-import * as election from '../../src/election/index.js'
-import * as share from '../../src/share/index.js'
-import * as travel from '../../src/travel/index.js'
+import * as election from '../../src/entries/election/index.js'
+import * as share from '../../src/entries/share/index.js'
+import * as travel from '../../src/entries/travel/index.js'
 import * as fence from '../../../fence/src/index.js'
 import { allLuaSources } from '../redis/support/all-lua-sources.js'
 import { syntaxErrorsIn, titlesIn, typeErrorsIn } from '../redis/support/code-checks.js'
@@ -66,10 +66,10 @@ describe('docs/errors.md', () => {
   const source = 'packages/core/src/errors.ts'
   const page = 'docs/errors.md'
   const ofEntries = [
-    'election/candidate-unavailable-error.ts',
-    'election/term-ended-error.ts',
-    'share/errors.ts',
-    'travel/handover-gone-error.ts',
+    'entries/election/candidate-unavailable-error.ts',
+    'entries/election/term-ended-error.ts',
+    'entries/share/errors.ts',
+    'entries/travel/handover-gone-error.ts',
     '../../fence/src/errors.ts',
   ].map((file) => `packages/core/src/${file}`)
   const classes = [source, ...ofEntries]

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import { RejoinBatcher } from '../../src/queue/rejoin-batch.js'
+import { RejoinBatcher } from '../../src/pass/rejoin-batch.js'
 import { runtimeWith, systemRuntime } from '../../src/runtime/runtime.js'
 
 const NAME = 'order:42'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { ForeignWait } from '../../src/acquire/foreign-wait.js'
 import { WrongTypeError } from '../../src/errors.js'
-import type { LockProtocol } from '../../src/protocols/lock-protocol.js'
-import { pauseBehindForeign } from '../../src/queue/foreign-looks.js'
+import type { LockProtocol } from '../../src/kinds/lock-protocol.js'
+import { pauseBehindForeign } from '../../src/kinds/foreign-looks.js'
 import type { ForeignLook } from '../../src/scripts/foreign-lock.js'
 import type { Session } from '../../src/client/session.js'
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import { RecentHolds } from '../../src/queue/recent-holds.js'
+import { RecentHolds } from '../../src/client/recent-holds.js'
 import type { ReleaseReply } from '../../src/scripts/lock.js'
 
 // How long a client stands back that has had a lock, and four others that listen, unless a row says something else.

@@ -9,8 +9,7 @@ import { allLuaSources } from '../redis/support/all-lua-sources.js'
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
 const luaParts = fileURLToPath(new URL('../../../../scripts/lua-parts.mjs', import.meta.url))
-const { ENTRY_OBJECTS, embeddable, withParts } = (await import(luaParts)) as {
-  ENTRY_OBJECTS: readonly string[]
+const { embeddable, withParts } = (await import(luaParts)) as {
   embeddable: (lua: string) => string
   withParts: (lua: string, textOf: (name: string) => string) => string
 }
@@ -79,7 +78,7 @@ function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
   const same = table === 'KEYS' ? 'KEYS, ' : '.*, ARGV'
   const handedOn = [...lua.matchAll(/^-- include (\S+)$/gm)]
     .filter(([, name]) => new RegExp(`${functionOf(name!)}\\(${same}`).test(code))
-    .map(([, name]) => usedWithIncluded(read(`scripts/${name!}.lua`), table))
+    .map(([, name]) => usedWithIncluded(readLua(name!), table))
   const all = [used(code, table), ...handedOn]
   const single = new Set(all.flatMap((each) => each.single))
   const lists = all.flatMap(({ listFrom }) => listFrom ?? [])
@@ -99,11 +98,20 @@ function codeOf(lua: string): string {
   return lua.replaceAll(/--.*$/gm, '')
 }
 
-/** Both modes of a read-write lock are one object. What one entry alone sends stands in that entry. */
+/** Both modes of a read-write lock are one object. */
 function moduleOf(script: string): string {
-  const own = `${dirname(script).replace(/(read|write)-lock$/, 'read-write-lock')}.ts`
-  const entry = ENTRY_OBJECTS.find((object) => own === `scripts/${object}.ts`)
-  return entry === undefined ? own : `${entry}/scripts.ts`
+  return script.startsWith('entries/')
+    ? `${dirname(script)}/scripts.ts`
+    : `${dirname(script).replace(/(read|write)-lock$/, 'read-write-lock')}.ts`
+}
+
+/** The name of a script or a part: that of its file below `scripts`, or beside its entry. */
+function nameOf(file: string): string {
+  return file.replace(/^(?:scripts|entries)\/(.*?)\.lua$/, '$1')
+}
+
+function readLua(name: string): string {
+  return read(files.find((file) => file.endsWith('.lua') && nameOf(file) === name) ?? name)
 }
 
 describe.each(scripts)('%s', (file) => {
@@ -156,7 +164,7 @@ describe.each(scripts)('%s', (file) => {
   it('belongs to the module of its object, the only one that runs it', () => {
     // The batch is how transitions travel, and no transition.
     const own = file === 'scripts/batch.lua' ? 'redis/batch.ts' : moduleOf(file)
-    const name = file.replace(/^scripts\/(.*)\.lua$/, '$1')
+    const name = nameOf(file)
     const isDefinition = new RegExp(`define(?:Script\\(|EntryScript\\(\\s*\\w+,)\\s*'${name}',`)
     expect(modules.filter((module) => isDefinition.test(read(module)))).toEqual([own])
   })
@@ -168,7 +176,7 @@ describe.each(parts)('%s', (file) => {
   it('says its purpose, and is a part of some script', () => {
     const verb = basename(file, '.part.lua')
     expect(headerOf(lua).purpose).toMatch(new RegExp(`^-- ${verb}: \\S.*\\.$`))
-    const name = file.replace(/^scripts\/(.*)\.part\.lua$/, '$1')
+    const name = nameOf(file).replace(/\.part$/, '')
     const users = [...scripts, ...parts].filter((each) => read(each).includes(`-- insert ${name}\n`))
     expect(users.length).toBeGreaterThan(0)
   })
@@ -232,7 +240,7 @@ describe('scripts and sources', () => {
     expect(transitions.sort()).toEqual([...inBatch].filter((name) => !name.endsWith('.part')).sort())
   })
 
-  const textOf = (name: string): string => embeddable(read(`scripts/${name}.lua`))
+  const textOf = (name: string): string => embeddable(readLua(name))
   const insertOnly = Object.entries(allLuaSources).filter(
     ([name]) => !/^ *-- (include|transitions) /m.test(textOf(name)),
   )
@@ -242,8 +250,7 @@ describe('scripts and sources', () => {
   })
 
   it('every script is sent by core or by one entry', () => {
-    const files = scripts.map((file) => file.replace(/^scripts\/(.*)\.lua$/, '$1'))
-    expect(Object.keys(allLuaSources).sort()).toEqual(files.sort())
+    expect(Object.keys(allLuaSources).sort()).toEqual(scripts.map(nameOf).sort())
   })
 
   it('lua-sources.ts equals the .lua files', () => {

@@ -15,7 +15,7 @@ import {
   type IoredisScripting,
   type NodeRedisScripting,
 } from '../../src/index.js'
-import { SharedError } from '../../src/share/index.js'
+import { SharedError } from '../../src/entries/share/index.js'
 
 // What this file shows is that it compiles: both majors fit the structural type without a cast.
 describe('the type of a client', () => {

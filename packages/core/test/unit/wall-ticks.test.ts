@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { WallTicks } from '../../src/schedule/wall-ticks.js'
+import { WallTicks } from '../../src/entries/schedule/wall-ticks.js'
 
 describe('the tick of a call by the clock', () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { Election, Term } from '../../../src/election/index.js'
+import type { Election, Term } from '../../../src/entries/election/index.js'
 
 /** Resolves when the signal has aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -42,7 +42,7 @@ const programOptions: ts.CompilerOptions = {
   noImplicitAny: false,
   useUnknownInCatchVariables: false,
   paths: {
-    '@holdfast/core/*': [join(root, 'packages/core/src/*/index.ts')],
+    '@holdfast/core/*': [join(root, 'packages/core/src/entries/*/index.ts')],
     '@holdfast/*': [join(root, 'packages/*/src/index.ts')],
   },
 }

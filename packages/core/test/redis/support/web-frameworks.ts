@@ -12,7 +12,7 @@ import {
   honoLocks,
   koaLocks,
   type HttpLocksOptions,
-} from '../../../src/http/index.js'
+} from '../../../src/entries/http/index.js'
 import type { LockClient } from '../../../src/index.js'
 
 /** What a path does: given the rest of the path and the body, it gives what is answered as JSON. */

@@ -1,0 +1,487 @@
+import { AsyncResource } from 'node:async_hooks'
+import { ClientClosedError, type Hold, type LockHolder } from '../../index.js'
+import {
+  Acquisition,
+  unavailableOrThrow,
+  type LevelRequest,
+  ALONE,
+  noteWish,
+  localName,
+  lockHolder,
+  unansweredWait,
+} from '../door.js'
+import type { AwaitedRun, Caller, ResultSource, SharedResult, SharedRun, Task } from './caller.js'
+import { encoded, type ShareCodec } from './codec.js'
+import { detailsIn, detailsOf } from './error-details.js'
+import { SharedError, ShareBusyError, ShareOutcomeUnknownError } from './errors.js'
+import { RunProtocol, type Wanted } from './run-protocol.js'
+import { callTask, runUnder, type Made, type RunPlace } from './run-under.js'
+import type { Found, FoundResult, OlderResult } from './scripts.js'
+
+/** How a share runs and keeps, with its defaults filled in. */
+export interface ShareRules<T> {
+  readonly wanted: Wanted
+  /** How long a result counts as fresh, and how long it is kept, ms. */
+  keepTimes(value: T): { readonly freshMs: number; readonly usableMs: number }
+  readonly codec: ShareCodec<T>
+  readonly maxBytes: number
+  readonly leaseMs: number | undefined
+  readonly runsWithoutRedis: boolean
+  /** The run that was to replace an older result has failed. */
+  refreshFailed(error: unknown, key: string): void
+}
+
+type Begun = Extract<Found, { kind: 'begun' }>
+/** How a look at Redis ended; `left`: nobody waits any more, or Redis was given up. */
+type Look = Seen | BegunHere | { readonly kind: 'left' | 'too-late' }
+
+interface LookedAt {
+  readonly asOf: number
+}
+
+/** Redis's answer, and the number of the command that it answers. */
+type Seen = Exclude<Found, Begun> & LookedAt
+
+interface BegunHere {
+  readonly kind: 'begun'
+  readonly older: OlderResult | undefined
+  readonly asOf: number
+  readonly hold: Hold
+  readonly protocol: RunProtocol
+}
+
+type AwaitedHere = Extract<Seen, { readonly kind: 'awaited' }>
+
+/** The consequence of a look for the wait. */
+type Try = ReturnType<typeof unavailableOrThrow> | { kind: 'done'; value: { found: Found } & LookedAt }
+
+// The end of a run is under way for no longer than this.
+const SHORT_MS = 100
+const EVERYBODY = Number.POSITIVE_INFINITY
+
+// Work for several callers belongs to none of them: what their requests keep in async contexts is not theirs to see.
+const outside = new AsyncResource('holdfast.share')
+
+/**
+ * The callers of one process for one key, from the first of them until they have a result:
+ *
+ *   looking ──nothing there──► running ──value, error──► over: all are answered
+ *     │  ▲ └──a run under way──► waiting ──its result──► over
+ *     │  └───────────────────────┴──┴── the run ended without a result (`rerun`), or lost its lock
+ *     └── kept or older result ──► over
+ *
+ * One caller's function runs; whoever leaves, a run goes on. One command at a time, whatever the number of callers.
+ *
+ * Commands are numbered, and a caller knows how many it came behind. An `invalidate` that had resolved before a caller came
+ * is known to every command that is sent after it came: so each answer is for those who came before its command, and a
+ * result that was invalidated for those alone who came before a command that found it valid. The others look again.
+ */
+export class Flight<T> implements AwaitedRun<T> {
+  private readonly callers = new Set<Caller<T>>()
+  /** Whose function runs. */
+  private runner: Caller<T> | null = null
+  private commands = 0
+  /** The run whose result the callers wait for, by its owner, and the latest command that found it not outdated. */
+  private awaited: { readonly owner: string; asOf: number } | null = null
+  private ticket: { leave(): void } | null = null
+  /** Redis has answered. */
+  private wasAnswered = false
+  /** Its latest command got no answer. */
+  private trouble: unknown = undefined
+  /** A caller has waited for Redis long enough, and its function is to run without. */
+  private outage: unknown = undefined
+  private holder: LockHolder | undefined = undefined
+
+  constructor(
+    private readonly place: RunPlace,
+    private readonly rules: ShareRules<T>,
+    private readonly onOver: (flight: Flight<T>) => void,
+  ) {}
+
+  join(caller: Caller<T>): void {
+    this.callers.add(caller)
+    caller.waitFor(this, this.commands)
+  }
+
+  /** An `invalidate` of this process is about to be sent. @returns its number among the commands */
+  invalidating(): number {
+    return (this.commands += 1)
+  }
+
+  /** Until that command the run of this owner was not outdated: whoever had come by then may have its result. */
+  wasValid(owner: string, asOf: number): void {
+    if (this.awaited?.owner === owner) {
+      this.awaited.asOf = Math.max(this.awaited.asOf, asOf)
+    }
+  }
+
+  start(): void {
+    const { session } = this.place
+    // Later than all calls of this turn: one look is for all of them.
+    session.background.run(outside.runInAsyncScope(() => Promise.resolve().then(() => this.run())))
+  }
+
+  leave(caller: Caller<T>): void {
+    this.callers.delete(caller)
+    if (this.callers.size === 0) {
+      this.ticket?.leave()
+    }
+  }
+
+  overdue(caller: Caller<T>): void {
+    if (!this.wasAnswered && this.outage === undefined && caller.allowAnAnswer()) {
+      return
+    }
+    if (this.wasAnswered && this.trouble === undefined) {
+      this.refuse(caller)
+      return
+    }
+    const error = this.unavailable(caller.waitedMs)
+    if (this.rules.runsWithoutRedis) {
+      this.outage = error
+      this.ticket?.leave()
+    } else {
+      this.dismiss(caller, error)
+    }
+  }
+
+  private refuse(caller: Caller<T>): void {
+    this.dismiss(caller, new ShareBusyError(this.place.lockName, caller.waitedMs, this.holder))
+  }
+
+  private dismiss(caller: Caller<T>, error: unknown): void {
+    this.leave(caller)
+    caller.fail(error)
+  }
+
+  private unavailable(waitedMs: number): unknown {
+    const { lockName, session } = this.place
+    return unansweredWait(session.runner.plight, { lockName, waitedMs }, this.trouble)
+  }
+
+  private async run(): Promise<void> {
+    try {
+      while (await this.mustLookAgain()) {
+        // Its run was lost, or there was none: it looks again.
+      }
+    } catch (error) {
+      this.end((callers) => callers.forEach((caller) => caller.fail(error)))
+    }
+  }
+
+  /** @returns whether to look again */
+  private async mustLookAgain(): Promise<boolean> {
+    let look: Look
+    try {
+      look = await this.look()
+    } catch (error) {
+      if (!this.rules.runsWithoutRedis || !isOutage(error)) {
+        throw error
+      }
+      this.outage = error
+      look = { kind: 'left' }
+    }
+    switch (look.kind) {
+      case 'begun':
+        return this.runAs(look)
+      case 'kept':
+        return this.finish(look.result, 'kept', look.asOf)
+      case 'awaited':
+        return this.landAwaited(look)
+      case 'under-way':
+        return this.finish(look.older as OlderResult, 'stale', look.asOf)
+      case 'crashed':
+        throw new ShareOutcomeUnknownError(this.place.lockName)
+      case 'left':
+        return this.outage !== undefined && this.callers.size > 0
+          ? this.runAlone()
+          : this.end(() => undefined)
+      case 'superseded':
+      case 'too-late':
+        return true
+    }
+  }
+
+  /** Looks until there is something for the callers, or nobody waits. */
+  private async look(): Promise<Look> {
+    const { session, lockName } = this.place
+    if (this.callers.size === 0) {
+      return { kind: 'left' }
+    }
+    const { leaseMs, wanted } = this.rules
+    const protocol = new RunProtocol(session, lockName, wanted)
+    protocol.awaited = this.awaited?.owner
+    const acquisition = new Acquisition(session, protocol, null, ALONE)
+    const note = noteWish(session.options, undefined)
+    const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
+    const attempt = () => {
+      const lookedAt = { asOf: (this.commands += 1) }
+      return acquisition.tryFirst(request, {
+        onReply: () => this.attemptOf(protocol, lookedAt),
+        onError: (error: unknown) => {
+          this.trouble = error
+          return unavailableOrThrow(error)
+        },
+      })
+    }
+    // A line of its own: the callers of another flight, or of a lock of this name, must not wait in front of it.
+    const ticket = session.waiter.enter<{ found: Found } & LookedAt>({
+      queue: localName('share', acquisition.owner),
+      topic: protocol.doorbell,
+      attempt,
+    })
+    this.ticket = ticket
+    let hold: Hold | null = null
+    try {
+      const outcome = await ticket.outcome
+      this.ticket = null
+      if (outcome.kind === 'unavailable') {
+        throw this.unavailable(session.options.unavailableTimeoutMs)
+      }
+      if (outcome.kind !== 'done') {
+        return { kind: 'left' }
+      }
+      const { found, ...lookedAt } = outcome.value
+      const { asOf } = lookedAt
+      if (found.kind !== 'begun') {
+        return { ...found, ...lookedAt }
+      }
+      hold = acquisition.begin(request)
+      return hold ? { kind: 'begun', older: found.older, asOf, hold, protocol } : { kind: 'too-late' }
+    } finally {
+      this.ticket = null
+      if (!hold) {
+        // A late or unanswered copy may have begun this.
+        void acquisition.giveBack()
+      }
+    }
+  }
+
+  /** Decides what follows from a reply for the wait. */
+  private attemptOf(protocol: RunProtocol, lookedAt: LookedAt): Try {
+    const found = protocol.found as Found
+    this.wasAnswered = true
+    this.trouble = undefined
+    if (found.kind === 'superseded') {
+      return { kind: 'refused', retryAfterMs: 1 }
+    }
+    if (found.kind !== 'under-way' || found.older) {
+      return { kind: 'done', value: { found, ...lookedAt } }
+    }
+    const { owner, leaseLeftMs, isOutdated } = found
+    if (!isOutdated) {
+      this.awaited = { owner, asOf: lookedAt.asOf }
+    } else if (this.awaited?.owner !== owner) {
+      // Its result was invalid before this flight saw it: its end matters, and its result does not.
+      this.awaited = null
+    }
+    protocol.awaited = this.awaited?.owner
+    this.holder = lockHolder({ owner, holds: 1, leaseLeftMs, heldForAtLeastMs: 0 })
+    for (const caller of [...this.callers].filter((each) => each.isOverdue)) {
+      this.refuse(caller)
+    }
+    // 0 in its last millisecond; below, it has no end.
+    return { kind: 'refused', retryAfterMs: leaseLeftMs >= 0 ? leaseLeftMs : Number.POSITIVE_INFINITY }
+  }
+
+  /** Runs the function of the first caller under the lock. */
+  private async runAs({ hold, protocol, older, asOf }: BegunHere): Promise<boolean> {
+    const { session, lockName } = this.place
+    const [first] = this.callers
+    if (!first) {
+      await hold.release().catch(() => undefined)
+      return this.end(() => undefined)
+    }
+    if (older) {
+      session.background.run(this.refresh(first.task, hold, protocol))
+      return this.finish(older, 'stale', asOf)
+    }
+    this.beRunner(first, hold.owner)
+    // Whoever is here came before the function begins.
+    this.awaited = { owner: hold.owner, asOf: (this.commands += 1) }
+    let finishedAt = 0
+    const finishing = (): void => void (finishedAt = this.commands += 1)
+    const made = (): Promise<Made> => this.make(first.task, this.runOf(hold))
+    const ended = await runUnder(hold, protocol, session, { make: made, finishing })
+    if (ended.kind === 'lost') {
+      if (session.closing.aborted) {
+        throw new ClientClosedError(lockName)
+      }
+      if (this.rules.wanted.failsOnCrash) {
+        throw new ShareOutcomeUnknownError(lockName, ended.error)
+      }
+      this.awaited = null
+      this.runner?.limit()
+      this.runner = null
+      return this.callers.size > 0 || this.end(() => undefined)
+    }
+    return this.finishUnlessOutdated(protocol.endedOutdated, finishedAt, (before) =>
+      ended.kind === 'error'
+        ? this.fail(ended.error, before)
+        : this.finish({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined', before),
+    )
+  }
+
+  /** Makes a newer result, while the older one is served: by Redis, which knows whether it was invalidated. */
+  private async refresh(task: Task<T>, hold: Hold, protocol: RunProtocol): Promise<void> {
+    const make = (): Promise<Made> => this.make(task, this.runOf(hold))
+    const ended = await runUnder(hold, protocol, this.place.session, { make, finishing: () => undefined })
+    if (ended.kind === 'error') {
+      this.rules.refreshFailed(ended.error, this.place.key)
+    }
+  }
+
+  private runOf(hold: Hold): SharedRun {
+    const { key } = this.place
+    return {
+      key,
+      // Asked each time: after a pause of the process the end of trust is noticed by this.
+      get signal() {
+        return hold.signal
+      },
+      coordinated: true,
+      verify: () => hold.verify(),
+    }
+  }
+
+  /** Runs the function of the first caller for this process alone. */
+  private async runAlone(): Promise<boolean> {
+    const { session, key } = this.place
+    const { outage } = this
+    const [first] = this.callers as Iterable<Caller<T>> as [Caller<T>]
+    this.beRunner(first, session.clientId)
+    const verify = (): Promise<void> => Promise.reject(outage)
+    const run: SharedRun = { key, signal: session.closing, coordinated: false, verify }
+    let made: Made
+    try {
+      made = await this.make(first.task, run)
+    } catch (error) {
+      return this.fail(error, EVERYBODY)
+    }
+    return this.finish({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated', EVERYBODY)
+  }
+
+  private beRunner(caller: Caller<T>, owner: string): void {
+    this.runner = caller
+    caller.unlimit()
+    this.wasAnswered = true
+    this.trouble = undefined
+    this.holder = lockHolder({ owner, holds: 1, leaseLeftMs: -1, heldForAtLeastMs: 0 })
+  }
+
+  private async make(task: Task<T>, run: SharedRun): Promise<Made> {
+    const { codec, maxBytes } = this.rules
+    const value = await callTask(this.place, task, run)
+    const times = this.rules.keepTimes(value)
+    return { text: await encoded(codec, value, maxBytes), ...times }
+  }
+
+  /**
+   * The run that the callers wait for has ended.
+   *
+   * @param isOutdated whether it was invalidated; undefined: not known
+   * @param asOf the command that Redis answered so
+   */
+  private finishUnlessOutdated(
+    isOutdated: boolean | undefined,
+    asOf: number,
+    finish: (before: number) => boolean,
+  ): boolean {
+    const { awaited } = this
+    const mustLookAgain = finish(isOutdated === false ? asOf : (awaited?.asOf ?? 0))
+    if (isOutdated === true) {
+      this.awaited = null
+    } else if (mustLookAgain) {
+      // They fetch the same result, which one more command finds valid or not. Who comes now is no longer of this flight.
+      this.onOver(this)
+    }
+    return mustLookAgain
+  }
+
+  /**
+   * The result of the run that the callers wait for, which may have ended long ago, as after an outage of this process. It
+   * is for those who have come before its end, or while its end was under way: the age tells when that was.
+   */
+  private landAwaited({ result, isOutdated, asOf }: AwaitedHere): boolean {
+    const endedAt = this.place.session.runtime.now() - result.ageMs + SHORT_MS
+    const mustLookAgain = this.finishUnlessOutdated(isOutdated, asOf, (before) =>
+      this.finish(result, 'joined', before, endedAt),
+    )
+    if ([...this.callers].every(({ startedAt }) => startedAt > endedAt)) {
+      // Nobody waits for that run any more: one of those who are left runs.
+      this.awaited = null
+    }
+    return mustLookAgain
+  }
+
+  /** There is a result, for all callers that came before this command, and before the run had ended. */
+  private finish(result: FoundResult, source: ResultSource, before: number, endedAt?: number): boolean {
+    if (result.kind !== 'v') {
+      const error = new SharedError(this.place.lockName, detailsIn(result.text))
+      return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)), endedAt)
+    }
+    return this.settle(before, (callers) => this.answer(callers, result, source), endedAt)
+  }
+
+  /** The function that ran here has failed: its caller hears of it as it is. */
+  private fail(error: unknown, before: number): boolean {
+    const { runner } = this
+    return this.settle(before, (callers) => {
+      const told = new SharedError(this.place.lockName, detailsOf(error))
+      callers.forEach((caller) => caller.fail(caller === runner ? error : told))
+    })
+  }
+
+  /** @returns whether callers are left, who came too late for this answer and look again */
+  private settle(
+    before: number,
+    answer: (callers: readonly Caller<T>[]) => void,
+    endedAt = EVERYBODY,
+  ): boolean {
+    const settled = [...this.callers].filter(
+      ({ joinedAt, startedAt }) => joinedAt < before && startedAt <= endedAt,
+    )
+    if (settled.length === this.callers.size) {
+      return this.end(answer)
+    }
+    settled.forEach((caller) => this.callers.delete(caller))
+    answer(settled)
+    this.runner = null
+    return true
+  }
+
+  /** All get the same value, decoded once: also the caller whose function made it, so that no caller sees another type. */
+  private answer(callers: readonly Caller<T>[], { text, ageMs }: FoundResult, source: ResultSource): void {
+    if (callers.length === 0) {
+      return
+    }
+    const { runner, rules } = this
+    const decoded = Promise.resolve(text).then((given) => rules.codec.decode(given))
+    for (const caller of callers) {
+      const isOwn = caller === runner && source === 'joined'
+      const result = decoded.then((value): SharedResult<T> => ({
+        value,
+        ageMs,
+        source: isOwn ? 'run' : source,
+      }))
+      caller.succeed(result)
+    }
+  }
+
+  private take(): Caller<T>[] {
+    const callers = [...this.callers]
+    this.callers.clear()
+    return callers
+  }
+
+  /** Nobody joins it any more when its callers are answered. */
+  private end(answer: (callers: readonly Caller<T>[]) => void): false {
+    this.onOver(this)
+    answer(this.take())
+    return false
+  }
+}
+
+function isOutage(error: unknown): boolean {
+  return (error as { readonly code?: unknown } | null)?.code === 'REDIS_UNAVAILABLE'
+}

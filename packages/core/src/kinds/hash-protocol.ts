@@ -1,0 +1,150 @@
+import type { Answer } from '@holdfast/waiter'
+import type { ForeignRule } from '../arguments/foreign-locks.js'
+import { heldByAncestor, type CallSite } from '../context/context.js'
+import type { LockKind } from '../diagnostics/messages.js'
+import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
+import { refuseForce, refuseWith, stateOf } from './foreign-holder.js'
+import { holderChanged } from './holder-changed.js'
+import type { LockEntry } from '../entry/lock-entry.js'
+import type { ReplyHandler } from '../runtime/reply-handler.js'
+import {
+  explain,
+  inspect,
+  renew,
+  shorten,
+  type ForceOutcome,
+  type ForceReleaseReply,
+  type NamedOwners,
+  type LockFacts,
+  type LockState,
+  type ReleaseReply,
+} from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
+import type { ShortenArguments, ShortenReply } from '../scripts/shorten.js'
+import type { KindServices } from './services.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
+import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
+import type { LocalPassing } from '../pass/local-pass.js'
+
+/** The base of the locks that are one hash `owner -> holds` with a time to live. */
+export abstract class HashProtocol implements LockProtocol {
+  readonly key: string
+  readonly shared: boolean = false
+  readonly reentersLocally: boolean = false
+  private readonly tombstonePrefix: string
+
+  constructor(
+    protected readonly session: KindServices,
+    readonly lockName: string,
+    readonly foreignLocks: ForeignRule,
+  ) {
+    this.key = wellFormed(session.keyPrefix + lockName)
+    this.tombstonePrefix = tombstonePrefix(this.key)
+  }
+
+  abstract readonly kind: LockKind
+  abstract readonly isAwaited: boolean
+  abstract lineOf(standing: QueueCandidate): CallerLine
+  abstract acquire<T>(
+    change: HoldChange,
+    terms: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Answer<T>
+  abstract release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
+  protected abstract forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply>
+
+  get scope(): string {
+    return this.key
+  }
+
+  get passing(): LocalPassing | null {
+    return null
+  }
+
+  ownerOf(threadId: number): string {
+    return ownerField(this.session.clientId, threadId)
+  }
+
+  reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+    const holder = site && isEndless ? heldByAncestor(site.context, this.scope) : undefined
+    if (holder) {
+      throw new SelfDeadlockError(this.lockName, holder.owner)
+    }
+    return ALONE
+  }
+
+  async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    const [answer] = await renew(this.session.runner, { locks: [{ key: this.key, owner }], leaseMs })
+    return answer ?? 'lost'
+  }
+
+  shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shorten(this.session.runner, this.toShorten(change, leaseMs))
+  }
+
+  protected toShorten({ owner, stamp }: HoldChange, leaseMs: number | null): ShortenArguments {
+    const { lockName, key } = this
+    return { lockName, key, tombstoneKey: this.tombstoneKey(owner), owner, leaseMs, stamp }
+  }
+
+  inspect(timeoutMs?: number): Promise<LockState> {
+    const { lockName, key } = this
+    const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
+    return stateOf(this.session, this, inspect(this.session.runner, command))
+  }
+
+  async forceRelease(holder?: string): Promise<ForceOutcome> {
+    const { runner } = this.session
+    let owners = holder === undefined ? [] : [holder]
+    let epoch = runner.connectionEpoch
+    const force = async (): Promise<ForceOutcome> => {
+      if (holder === undefined) {
+        // A client sends a command again whose reply was lost. Without a name it would release the next holder, too.
+        const { lockName, key } = this
+        owners = [...(await inspect(runner, { lockName, key })).holds.keys()]
+        epoch = runner.connectionEpoch
+      }
+      // No owner has an empty name: whoever comes in meanwhile keeps a lock that was free.
+      const named = { owners: owners.length > 0 ? owners : [''], isOfCaller: holder !== undefined }
+      return (await this.forceReleaseHash(named)).kind
+    }
+    const kind = await force().catch((error: unknown) => refuseForce(this.session, this, error))
+    if (kind !== 'released' && owners.length > 0 && runner.connectionEpoch !== epoch) {
+      // An earlier copy has released it, and none of them comes back.
+      return 'released'
+    }
+    if (kind === 'held-by-another' && holder !== undefined) {
+      throw holderChanged(this.lockName, holder, await this.inspect())
+    }
+    return kind
+  }
+
+  explain(): Promise<LockFacts | null> {
+    const { lockName, key } = this
+    const kind = { isAnything: false, isForeignLock: this.foreignLocks !== 'error' }
+    return explain(this.session.runner, { lockName, key, ...kind }).catch(refuseWith(this))
+  }
+
+  async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
+    try {
+      const { ttlMs, holds } = await this.inspect(timeoutMs)
+      return entry.find(holds) === undefined ? null : ttlMs
+    } catch (error) {
+      // The key was overwritten with another type.
+      if (error instanceof WrongTypeError) {
+        return null
+      }
+      throw error
+    }
+  }
+
+  /** Whether holds of this client may have notes. */
+  protected get isNoted(): boolean {
+    return this.session.options.describeHolds !== undefined
+  }
+
+  protected tombstoneKey(owner: string): string {
+    return this.tombstonePrefix + owner
+  }
+}

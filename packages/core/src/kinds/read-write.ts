@@ -1,0 +1,223 @@
+import type { ForeignRule } from '../arguments/foreign-locks.js'
+import { enclosing, heldByAncestor, type CallSite } from '../context/context.js'
+import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
+import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
+import type { ForceReleaseReply, LockState, NamedOwners, ReleaseReply } from '../scripts/lock.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
+import {
+  acquireRead,
+  forceRelease,
+  readWriteKeys,
+  releaseRead,
+  remainingRead,
+  renewRead,
+  shortenRead,
+  shortenWrite,
+  acquireWrite,
+  releaseWrite,
+  type ReadWriteKeys,
+} from '../scripts/read-write-lock.js'
+import type { ShortenReply } from '../scripts/shorten.js'
+import type { KindServices } from './services.js'
+import { heartbeatOf } from '../options.js'
+import { HashProtocol } from './hash-protocol.js'
+import type { LockEntry } from '../entry/lock-entry.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
+import type { CallerLine, QueueCandidate } from './lock-protocol.js'
+
+type Mode = 'read' | 'write'
+
+const UPGRADE =
+  'the caller has its read lock, and a read lock cannot become a write lock: release it first, or take the write ' +
+  'lock and then the read lock'
+
+/**
+ * Redisson's RReadWriteLock: one hash with a mode and both kinds of owners. Readers and writers share one local
+ * queue, so that they are served in order of arrival; adjacent readers try together.
+ */
+abstract class ReadWriteProtocol extends HashProtocol {
+  protected readonly keys: ReadWriteKeys
+  protected readonly scopes: Record<Mode, string>
+
+  constructor(
+    session: KindServices,
+    lockName: string,
+    foreignLocks: ForeignRule,
+    readonly kind: Mode,
+  ) {
+    super(session, lockName, foreignLocks)
+    this.keys = readWriteKeys(lockName, this.key)
+    this.scopes = { read: localName('read', this.key), write: localName('write', this.key) }
+  }
+
+  override get scope(): string {
+    return this.scopes[this.kind]
+  }
+
+  get isAwaited(): boolean {
+    return this.session.waiter.isWaiting(this.key)
+  }
+
+  lineOf(standing: QueueCandidate): CallerLine {
+    // Queued behind a writer of its own client, it would wait for a writer that waits for it.
+    const queue = standing.rule.skipsQueue ? localName('past', standing.owner) : this.key
+    return { queue, topic: this.keys.channel, shared: this.kind === 'read' }
+  }
+
+  /** The owners in this mode. */
+  override async inspect(timeoutMs?: number): Promise<LockState> {
+    const state = await super.inspect(timeoutMs)
+    const { ttlMs, holds } = state
+    if (state.isForeign) {
+      return state
+    }
+    const isMine = (field: string): boolean => field.endsWith(writeOwner('')) === (this.kind === 'write')
+    const mine = new Map([...holds].filter(([field]) => isMine(field)))
+    return { ttlMs: mine.size > 0 ? ttlMs : -2, holds: mine }
+  }
+
+  protected forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
+    const { keys, kind: mode } = this
+    return forceRelease(this.session.runner, { keys, mode, inboxPrefix: INBOX_PREFIX, named })
+  }
+
+  /** @throws SelfDeadlockError the wait for what an enclosing context holds would never end */
+  protected refuseEndlessWait(site: CallSite, ...scopes: readonly string[]): void {
+    for (const scope of scopes) {
+      const holder = heldByAncestor(site.context, scope)
+      if (holder) {
+        throw new SelfDeadlockError(this.lockName, holder.owner)
+      }
+    }
+  }
+}
+
+export class ReadProtocol extends ReadWriteProtocol {
+  override readonly shared = true
+
+  constructor(
+    session: KindServices,
+    lockName: string,
+    foreignLocks: ForeignRule,
+    /** Whether new readers yield to waiting writers. */
+    private readonly yieldsToWriters: boolean,
+  ) {
+    super(session, lockName, foreignLocks, 'read')
+  }
+
+  /**
+   * The writer may read as well. A current reader, or a context forked from one, overtakes waiting writers: they wait
+   * for it.
+   */
+  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+    if (!site) {
+      return ALONE
+    }
+    const { read, write } = this.scopes
+    const writer = enclosing(site, write)?.acquisition
+    if (writer && !writer.isOver) {
+      return { besideOwner: writer.owner, skipsQueue: true }
+    }
+    if (isEndless) {
+      this.refuseEndlessWait(site, write)
+    }
+    const reader = enclosing(site, read)?.acquisition ?? heldByAncestor(site.context, read)
+    return reader ? { besideOwner: '', skipsQueue: true } : ALONE
+  }
+
+  acquire<T>(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, rule }: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+  ): Promise<T> {
+    const { keys, session } = this
+    const { besideOwner, skipsQueue } = rule
+    const yieldsToWriters = this.yieldsToWriters && !skipsQueue
+    const tombstoneKey = this.tombstoneKey(owner)
+    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters }
+    return handleReply(acquireRead(session.runner, command), handler)
+  }
+
+  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+    const { keys, session } = this
+    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
+    return handleReply(releaseRead(session.runner, command), handler)
+  }
+
+  /** Shortens the lease of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
+  override remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
+    const { keys, session } = this
+    return remainingRead(session.runner, { keys, owner: entry.holder.owner, timeoutMs }).catch(
+      (error: unknown) => {
+        // The key was overwritten with another type.
+        if (error instanceof WrongTypeError) {
+          return null
+        }
+        throw error
+      },
+    )
+  }
+
+  override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
+    const locks = [{ key: this.key, owner }]
+    const [answer] = await renewRead(this.session.runner, { locks, leaseMs })
+    return answer ?? 'lost'
+  }
+
+  override shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shortenRead(this.session.runner, this.toShorten(change, leaseMs))
+  }
+}
+
+export class WriteProtocol extends ReadWriteProtocol {
+  readonly announcedOn = this.keys.channel
+
+  constructor(session: KindServices, lockName: string, foreignLocks: ForeignRule) {
+    super(session, lockName, foreignLocks, 'write')
+  }
+
+  override ownerOf(threadId: number): string {
+    return writeOwner(super.ownerOf(threadId))
+  }
+
+  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+    // A single try, or a limited wait, ends by itself: it is answered as if another owner held the lock.
+    if (site && isEndless) {
+      const { read, write } = this.scopes
+      const reader = enclosing(site, read)?.acquisition
+      if (reader && !reader.isOver) {
+        throw new SelfDeadlockError(this.lockName, reader.owner, UPGRADE)
+      }
+      this.refuseEndlessWait(site, read, write)
+    }
+    return ALONE
+  }
+
+  acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Promise<T> {
+    return handleReply(this.take(change, terms), handler)
+  }
+
+  private async take(
+    { owner, holds, stamp }: HoldChange,
+    { leaseMs, waits, note }: AcquireTerms,
+  ): Promise<AcquireReply> {
+    const { keys, session } = this
+    // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
+    const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
+    const tombstoneKey = this.tombstoneKey(owner)
+    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note }
+    const reply = await acquireWrite(session.runner, command)
+    return reply.kind === 'held' && waits ? { ...reply, waits } : reply
+  }
+
+  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+    const { keys, session, isNoted } = this
+    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
+    return handleReply(releaseWrite(session.runner, command), handler)
+  }
+
+  override shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {
+    return shortenWrite(this.session.runner, this.toShorten(change, leaseMs))
+  }
+}

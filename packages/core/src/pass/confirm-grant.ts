@@ -1,0 +1,63 @@
+import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
+import { untilKnown } from '../redis/until-known.js'
+import type { NoteRequest } from '../scripts/note.js'
+
+/** The caller's request; without `leaseMs` the watchdog renews. */
+interface LeaseRequest {
+  readonly leaseMs: number | undefined
+  readonly note?: NoteRequest | undefined
+}
+
+/**
+ * Requests the wanted lease for a lock that was granted with a short one. Deferred to the end of the tick: a caller
+ * that has released the lock by then needs no lease, and its release need not wait for the reply. The entry may be
+ * passed on before and meanwhile.
+ */
+export function confirmGrantSoon(entry: LockEntry, services: EntryServices, request: LeaseRequest): void {
+  services.runtime.afterTurn(() => {
+    if (!entry.holder.isOver) {
+      services.background.run(confirmGrant(entry, services, request))
+    }
+  })
+}
+
+async function confirmGrant(
+  entry: LockEntry,
+  { runtime, abandoned }: EntryServices,
+  request: LeaseRequest,
+): Promise<void> {
+  const giveUpAt = runtime.now() + entry.holder.trustedForMs
+  const limits = { runtime, giveUpAt, signal: abandoned }
+  try {
+    await untilKnown(() => confirm(entry, request), limits)
+  } catch {
+    // Lost, which its signal reports; or no reply, and its renewals ask again.
+  }
+  entry.holder.onGrantConfirmed()
+}
+
+function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: LeaseRequest): Promise<void> {
+  if (note) {
+    return entry.runExclusive(() => describe(entry, leaseMs, note))
+  }
+  return entry.besideHolds(async () => {
+    if (!entry.holder.isOver && !entry.holder.isShortened) {
+      await entry.extend(leaseMs)
+    }
+  })
+}
+
+/** Only an acquire stores a note. */
+async function describe(entry: LockEntry, leaseMs: number, note: NoteRequest): Promise<void> {
+  const { holder } = entry
+  holder.throwIfLost()
+  // None if the last level was released meanwhile.
+  if (holder.levelCount > 0) {
+    // An acquire never shortens: with the shortest lease it leaves one that was shortened as it is.
+    const terms = { leaseMs: holder.isShortened ? 1 : leaseMs, waits: false, rule: holder.rule, note }
+    const reply = await entry.acquire(holder.levelCount, terms)
+    if (reply.kind === 'acquired') {
+      holder.onLeaseConfirmed(entry.grantedAt, terms.leaseMs)
+    }
+  }
+}

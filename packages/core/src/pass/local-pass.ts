@@ -1,0 +1,256 @@
+import type { Waiter } from '@holdfast/waiter'
+import { trustMarginMs, type Watch } from '@holdfast/watchdog'
+import { isWellTrusted } from '../entry/well-trusted.js'
+import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
+import type { Holder, Renamer } from '../entry/named-entry.js'
+import { untilKnown } from '../redis/until-known.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+
+// Passing a lock on inside a client is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): a process's entry in Redis
+// goes from one of its callers to the next in memory. Waiters in other processes leave no trace that could be
+// queried, so the bounds apply whether or not there are any.
+const MOST_PASSES = 100
+const LONGEST_MS = 5
+/** How long the callers of a client that has used up its bounds yield to other clients, ms. */
+const STAND_BACK_MS = 5
+
+/** For how long a lock that this client has had since then may go from caller to caller, ms. */
+export function passesForMs(since: number, now: number): number {
+  return Math.max(0, since + LONGEST_MS - now)
+}
+
+/** A hold being passed on from one caller of this client to the next. */
+export interface PassedHold {
+  readonly kind: 'passed'
+  readonly localPass: LocalPass
+  /** Monotonic ms. */
+  readonly passedAt: number
+  /** When a grant equivalent to the remaining trust would have been sent. */
+  readonly sentAt: number
+  /** How long that grant lasts, ms. */
+  readonly ttlMs: number
+  readonly renew: boolean
+  /** Ends the hold of the previous caller. */
+  readonly end: () => void
+}
+
+/** How a hold is passed on to the next caller of this client without Redis. */
+export interface LocalPassing extends Renamer {
+  /**
+   * The local queue along which it goes. Null: Redis's queue; the next caller has a place in it, which ends when the
+   * field is renamed.
+   */
+  readonly localQueue: string | null
+  /**
+   * @param behind the next waiters in Redis's queue; those that have left are removed @returns whether one accepted
+   */
+  offer(passed: PassedHold, behind: string[]): boolean
+}
+
+/** The services of the client, as needed to pass a lock on. */
+export interface PassServices extends EntryServices {
+  readonly watchdog: { endOverdueTrust(): number }
+  readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
+  readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
+}
+
+/** The kind of lock and the client. */
+export interface PassParts {
+  readonly session: PassServices
+  readonly protocol: {
+    /** Null when every acquisition has to go through Redis. */
+    readonly passing: LocalPassing | null
+    /** Whether this client has a waiter for it. */
+    readonly isAwaited: boolean
+  }
+}
+
+/** An entry that Redis granted to a waiter. */
+export interface GrantedEntry {
+  /** Length of the grant, ms. */
+  readonly ttlMs: number
+  /** Waiters of this client directly behind it in Redis's queue. */
+  readonly behind: string[]
+}
+
+/**
+ * Passes an entry on from one acquisition of this client to the next. Created when first needed: most entries have
+ * one holder. See docs/decisions/0028-local-passing.md for the races.
+ */
+export class LocalPass {
+  private readonly session: PassServices
+  private readonly protocol: PassParts['protocol']
+  /** Length of Redis's grant to a waiter, ms; null once the wanted lease was requested. */
+  private grantedForMs: number | null
+  /** The next waiters in Redis's queue, as long as they are of this client. */
+  private readonly behind: string[]
+  private passes = 0
+  private isFollowing = false
+  /** The callers of this client are yielding to others. */
+  private isYielding = false
+  /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
+  private leaseIsOnlyAGrant = false
+
+  constructor(
+    readonly entry: LockEntry,
+    { session, protocol }: PassParts,
+    /** When its first acquisition got it, monotonic ms. */
+    private readonly since: number,
+    granted: GrantedEntry | null = null,
+  ) {
+    this.session = session
+    this.protocol = protocol
+    this.grantedForMs = granted?.ttlMs ?? null
+    this.behind = granted?.behind ?? []
+  }
+
+  /** Whether a local waiter wants it. */
+  get isWanted(): boolean {
+    return this.isAlongRedisQueue ? this.behind.length > 0 : this.protocol.isAwaited
+  }
+
+  /** Whether the next caller has a place in Redis's queue. */
+  get isAlongRedisQueue(): boolean {
+    return this.protocol.passing?.localQueue === null
+  }
+
+  /** The request for the wanted lease has no reply yet. */
+  private get isUnconfirmed(): boolean {
+    return this.grantedForMs !== null
+  }
+
+  /** The lease is confirmed: the watchdog now renews it, and the field is renamed. */
+  confirmed(): void {
+    this.grantedForMs = null
+    if (this.fieldHasOldName) {
+      this.followSoon()
+    }
+  }
+
+  /** For how long the bounds allow another pass, ms; 0: they are used up. */
+  passesForMs(now: number): number {
+    return this.passes < MOST_PASSES ? passesForMs(this.since, now) : 0
+  }
+
+  /** Whether the bounds allow another pass. */
+  private mayPassAt(now: number): boolean {
+    return this.passesForMs(now) > 0
+  }
+
+  /**
+   * Offers the entry to the head of the queue. Only if its state in Redis is known and most of the lease is left:
+   * otherwise renewals are failing, and Redis is asked.
+   * @param end ends the hold; called only if the offer is accepted
+   */
+  offer(watch: Watch, end: () => void): boolean {
+    const { watchdog } = this.session
+    const { entry, behind } = this
+    if (!entry.isAtRest) {
+      return false
+    }
+    // I3: after a pause of the process, the next caller would resume before any timer.
+    const now = watchdog.endOverdueTrust()
+    const isKept = watch.renewingAt(now) || this.isUnconfirmed
+    if (!isKept || !this.mayPassAt(now)) {
+      return false
+    }
+    const trustedForMs = watch.trustAt(now)
+    const ttlMs = this.grantedForMs ?? entry.holder.ttlMs
+    if (!isWellTrusted(trustedForMs, ttlMs)) {
+      return false
+    }
+    const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
+    const passed: PassedHold = {
+      kind: 'passed',
+      localPass: this,
+      passedAt: now,
+      sentAt,
+      ttlMs,
+      renew: !this.isUnconfirmed,
+      end,
+    }
+    return this.protocol.passing?.offer(passed, behind) ?? false
+  }
+
+  passTo(next: Holder): void {
+    this.passes += 1
+    this.entry.passTo(next, this.isAlongRedisQueue)
+    this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
+    this.followSoon()
+  }
+
+  /**
+   * The last release begins. If the bounds were used up, local waiters yield to other clients: from before the
+   * command is sent, because its message would wake them first.
+   */
+  beginToEnd(): void {
+    const { waiter, runtime } = this.session
+    const queue = this.protocol.passing?.localQueue ?? null
+    if (queue !== null && this.passes > 0 && !this.mayPassAt(runtime.now())) {
+      waiter.standBack(queue, STAND_BACK_MS)
+      this.isYielding = true
+    }
+  }
+
+  /** The release has its reply: if no other client heard of it, none waits, and the local waiters stop yielding. */
+  ended({ heardBy = Number.POSITIVE_INFINITY }: ReleaseReply): void {
+    const queue = this.protocol.passing?.localQueue ?? null
+    const { waiter } = this.session
+    if (queue !== null && this.isYielding && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+      waiter.standBack(queue, 0)
+    }
+  }
+
+  /** At most once per tick, so that only the holder at that time is named in Redis. */
+  private followSoon(): void {
+    // Before the lease is confirmed, a rename would look like a command that changes the count.
+    if (!this.isFollowing && !this.isUnconfirmed) {
+      this.isFollowing = true
+      this.session.runtime.afterTurn(() => this.session.background.run(this.follow()))
+    }
+  }
+
+  private async follow(): Promise<void> {
+    const { runtime, abandoned } = this.session
+    const limits = { runtime, giveUpAt: Infinity, signal: abandoned }
+    try {
+      // Until it is known, or the hold is over: a renewal under a name in doubt proves nothing.
+      await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), limits)
+    } catch {
+      // The name is unknown. The next command for this entry finds it out first.
+    } finally {
+      this.isFollowing = false
+    }
+    if (this.fieldHasOldName) {
+      this.followSoon()
+    }
+  }
+
+  /** Renames the field to the current holder. @throws LockError the name, or the lease, is in doubt */
+  private async nameHolder(): Promise<void> {
+    const { entry } = this
+    const { holder } = entry
+    if (holder.isOver) {
+      return
+    }
+    if (entry.name !== holder.owner) {
+      const kind = await entry.follow(holder)
+      if (kind === 'lost') {
+        // It may have been passed on meanwhile.
+        entry.holder.lose('gone')
+        return
+      }
+      this.leaseIsOnlyAGrant ||= kind === 'found'
+    }
+    if (this.leaseIsOnlyAGrant) {
+      await entry.extend(holder.ttlMs)
+      this.leaseIsOnlyAGrant = false
+    }
+  }
+
+  /** Whether Redis certainly still has a previous holder's name. */
+  private get fieldHasOldName(): boolean {
+    const { holder, inDoubt, name } = this.entry
+    return !holder.isOver && inDoubt === null && holder.owner !== name
+  }
+}
