@@ -117,6 +117,12 @@ describe('the holder of a lock that was taken away', () => {
     expect(rulesOf([...acquired(2_900), ...vanished])).toEqual([])
   })
 
+  test('is told nothing when another had the lock since: it was gone before', () => {
+    const next = at(60, 'acquired', { attempt: 'b', owner: 'another' })
+    const released = at(110, 'lost', { owner: 'another', reason: 'forced' })
+    expect(rulesOf([...acquired(), next, ...forced, released])).toEqual([])
+  })
+
   test('may not have heard of it through a broken connection', () => {
     expect(rulesOf([...acquired(), ...forced, ...fault('cut', 101, 103)])).toEqual([])
   })

@@ -171,8 +171,15 @@ const ownersTold = (span: FaultSpan, { spans, holds, settings, promptMs }: Surro
     .filter((held) => held.lock === lock && held.fromMs <= fromMs && held.endMs > toMs)
     .filter(({ leaseMs }) => isForced || leaseMs === undefined)
     .filter(() => isForced || kindOf(lock) !== 'read-write')
+    .filter((held) => kindOf(lock) === 'read-write' || !hasSuccessor(held, holds, fromMs))
     .map(({ owner }) => {
       const text = `taken away at ${fromMs.toFixed(3)}, and ${owner} was not told by ${toMs.toFixed(3)}`
       return findingOn('I1 told', lock, toMs, text)
     })
 }
+
+/** Whether somebody else had the lock by then: the hold was over before, and nobody has asked since. */
+const hasSuccessor = ({ lock, owner, fromMs }: Held, holds: readonly Held[], byMs: number): boolean =>
+  holds.some(
+    (each) => each.lock === lock && each.owner !== owner && each.fromMs > fromMs && each.fromMs <= byMs,
+  )
