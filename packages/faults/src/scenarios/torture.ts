@@ -22,7 +22,7 @@ const PROGRESS_MS = 5_000
 /** Of the time of a run; the rest is for permits and latches, which have other faults. */
 const LOCKS = 0.75
 
-const limitsOf = ({ drop, resync }: TortureValues): HistoryOptions => ({
+const limitsOf = ({ drop, resync, someReleaseEarly }: TortureValues): HistoryOptions => ({
   // What may come on top of a caller's own limit: a command that times out (400 ms), a resync (300 ms), the patience
   // of short waits (250 ms), and a machine that is busy with three processes and their faults.
   liveness: { deadlineMs: 2_500, graceMs: 2_000 },
@@ -40,6 +40,7 @@ const limitsOf = ({ drop, resync }: TortureValues): HistoryOptions => ({
     excuses: ({ target }) => target === undefined,
   },
   lastingTokens: hasLastingTokens,
+  someReleaseEarly,
 })
 
 export const torture: Scenario<TortureOptions> = defineScenario({

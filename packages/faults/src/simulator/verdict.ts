@@ -4,7 +4,6 @@ import {
   formatViolation,
   type Remains,
   type Violation,
-  TOLD_LATE,
 } from '@holdfast/faults/harness'
 import { hasLastingTokens, kindOf } from '../workload/lock-kinds.js'
 import type { FaultName, Plan } from './work/plan.js'
@@ -143,10 +142,11 @@ export const verdictOn = ({
       locks: (lock) => kindOf(lock) === 'fair' && areLivesLongEnough(plan.settings),
       excuses: ({ target }) => target === undefined,
     },
+    someReleaseEarly: plan.settings.someReleaseEarly,
     lastingTokens: hasLastingTokens,
   })
   const findings = [
-    ...violations.filter((each) => !isLateWord(each, plan)).map(findingOf),
+    ...violations.map(findingOf),
     ...checkDuties(ofLocks, plan.settings),
     ...checkAtRest(events, orphans),
     ...checkFreeLocks(ofLocks, free, { limitMs: handOffMs, healsIn }),
@@ -163,10 +163,6 @@ export const verdictOn = ({
   ]
   return { findings, figures }
 }
-
-/** Whoever does not wait for the answer to a release hears later that the lock was gone. */
-const isLateWord = ({ message }: Violation, { settings }: Plan): boolean =>
-  settings.someReleaseEarly && message.endsWith(TOLD_LATE)
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 const textOf = (error: unknown): string =>

@@ -30,6 +30,8 @@ export interface HistoryOptions {
    * excuses as well. Raise it when replies are delayed; each ms also hides real overlaps right after a loss.
    */
   readonly grantLagMs?: number
+  /** Whoever does not wait for its releases hears of a loss after them: that is no violation (false). */
+  readonly someReleaseEarly?: boolean
 }
 
 /** What happened in a run, in numbers. */
@@ -61,14 +63,15 @@ export const checkHistory = (
   events: readonly HistoryEvent[],
   options: HistoryOptions = {},
 ): HistoryReport => {
-  const { fifo, liveness, handOff, grantLagMs = 0, lastingTokens = () => false } = options
+  const { fifo, liveness, handOff, grantLagMs = 0 } = options
+  const { lastingTokens = () => false, someReleaseEarly = false } = options
   const numbers = { ...fifo, ...liveness, ...handOff, grantLagMs }
   // NaN compares false with everything, so that a check with it would pass whatever happened.
   for (const [name, value] of Object.entries(numbers)) {
     if (typeof value === 'number' && !(value >= 0)) throw new RangeError(`${name} must be a number from 0 on`)
   }
   const history = readHistory(events)
-  const surroundings = { faults: history.faults, grantLagMs, lastingTokens }
+  const surroundings = { faults: history.faults, grantLagMs, lastingTokens, someReleaseEarly }
   const findings = new Findings()
   for (const lock of history.locks) {
     checkOverlap(lock, surroundings, findings)

@@ -19,6 +19,7 @@ export const TORTURE_OPTIONS = {
   distances: someNumbers([0, 3, 12], 'and how much longer, ms, for the processes in turns', { least: 0 }),
   drop: count(0, 'of the messages to a subscriber every N-th is lost, faults apart; 0: none', { least: 0 }),
   interop: oneOf(['redisson', 'none'], 'who else uses the locks'),
+  someReleaseEarly: flag('every second process has releaseWaitMs: 0'),
   notes: flag('every second process describes its holds'),
 }
 

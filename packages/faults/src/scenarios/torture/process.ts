@@ -48,6 +48,7 @@ const clientOf = ({ name, file, port, seed, options, isForPermits }: Begin): Obs
     unavailableTimeoutMs: 2_000,
     resyncInterval: options.resync,
     interop: options.interop,
+    ...(options.someReleaseEarly && seed % 2 === 1 ? { releaseWaitMs: 0 } : {}),
     describeHolds: options.notes && seed % 2 === 0,
   }
   const redis = isForPermits ? { redis: { retryStrategy: () => 30, maxLoadingRetryTime: 50 } } : {}
