@@ -16,7 +16,8 @@ export const NAVIGATION = {
       docs/schedule.md docs/election.md docs/share.md docs/handover.md`),
     Migrating: pages(`docs/migrating.md docs/beside-other-locks.md packages/redlock/README.md
       packages/redis-semaphore/README.md`),
-    Operating: pages(`docs/deployment.md docs/clients.md docs/support.md docs/managed-services.md docs/acl.md
+    Operating:
+      pages(`docs/deployment.md docs/clients.md docs/servers.md docs/support.md docs/managed-services.md docs/acl.md
       docs/errors.md docs/telemetry.md packages/otel/README.md docs/cli.md docs/board.md docs/guarantees.md
       docs/performance.md docs/stability.md`),
     Examples: pages(`examples/README.md examples/cron-fleet/README.md examples/demo/README.md

@@ -20,6 +20,8 @@ export const COMMANDS = {
   simulate: { step: 'scripts/simulate.mjs --minutes 5' },
   'test:runtimes': { step: 'scripts/runtimes/main.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
+  // On the programs of this machine or the cache; what cannot be had is not run, and said.
+  'test:behaviour': { smoke: 'scripts/behaviour/main.mjs --quick' },
   'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
   'test:interop': { step: 'packages/interop/run/main.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
