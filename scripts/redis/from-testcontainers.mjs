@@ -55,8 +55,7 @@ const start = async (image) => {
     const lines = [`HOLDFAST_REDIS=testcontainers, but no container of ${image} starts: ${error.message}`]
     if (!withoutRyuk()) {
       lines.push(
-        'If no image can be pulled here: scripts/docker/make-redis-image.mjs makes one to name in',
-        'HOLDFAST_REDIS_IMAGE, and TESTCONTAINERS_RYUK_DISABLED=true does without the one for cleaning up.',
+        'HOLDFAST_REDIS_IMAGE names another image; TESTCONTAINERS_RYUK_DISABLED=true does without the one for cleaning up.',
       )
     }
     throw new Error(lines.join('\n'), { cause: error })

@@ -4,12 +4,11 @@ import stripTypes from '../../../scripts/jest/strip-types.mjs'
 import { PLANTED_BUGS } from './bugs.mjs'
 import { moduleOf, plant } from './planting.mjs'
 
-const bug = PLANTED_BUGS[process.env.HOLDFAST_PLANTED_BUG]
-const planted = (text, path) => (path.endsWith(`/packages/${moduleOf(bug)}`) ? plant(bug, text) : text)
-
 export default {
-  /** @param {{ compilerOptions?: object }} options those of ts-jest, in the project that is compiled by it */
-  createTransformer({ compilerOptions }) {
+  /** @param {{ compilerOptions?: object, bug: string }} options those of ts-jest, in the project that is compiled by it */
+  createTransformer({ compilerOptions, bug: name }) {
+    const bug = PLANTED_BUGS[name]
+    const planted = (text, path) => (path.endsWith(`/packages/${moduleOf(bug)}`) ? plant(bug, text) : text)
     const compiler = compilerOptions ? tsJest.default.createTransformer(compilerOptions) : stripTypes
     return {
       // By what is compiled: the cache of ordinary runs stays without bugs.

@@ -5,7 +5,7 @@ import { parseOptionsAndTexts, UsageError, wholeNumber } from '../../../scripts/
 import { interruption } from '../../../scripts/interruption.mjs'
 import { PLANTED_BUGS } from './bugs.mjs'
 import { requirePlantable } from './plantable.mjs'
-import { look, nameOf } from './runs.mjs'
+import { lookByProgram, lookByTest, nameOf } from './runs.mjs'
 import { outside, simulate, strayNames } from './simulations.mjs'
 import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
 
@@ -43,43 +43,64 @@ const wantedOf = (args) => {
   return { ...values, jobs, seconds, names }
 }
 
-/** Every finder without a bug first: one that finds fault with anything would find every bug. */
-const looksFor = (names) => {
-  const finders = new Map(names.map((name) => [nameOf(PLANTED_BUGS[name]), PLANTED_BUGS[name]]))
+/**
+ * Each program by itself, and each test file with all bugs that it has to find. Every one looks without a bug, too: one
+ * that finds fault with anything would find every bug.
+ */
+const startsFor = (names) => {
+  const [programs, files] = [new Map(), new Map()]
+  for (const bug of names) {
+    const { test, only, ...finder } = PLANTED_BUGS[bug]
+    if (test) files.set(test, [...(files.get(test) ?? []), { bug, only }])
+    else programs.set(nameOf(finder), [...(programs.get(nameOf(finder)) ?? []), { bug, finder }])
+  }
   return [
-    ...[...finders].map(([name, finder]) => ({ finder, what: `without a bug, ${name}` })),
-    ...names.map((name) => ({ finder: PLANTED_BUGS[name], bug: name, what: name })),
+    ...[...programs].flatMap(([name, bugs]) =>
+      [{ finder: bugs[0].finder }, ...bugs].map(({ bug, finder }) => ({
+        looks: [{ bug, what: bug ?? `without a bug, ${name}` }],
+        start: async () => [await lookByProgram(finder, { bug, signal }).catch((error) => error)],
+      })),
+    ),
+    ...[...files].map(([test, bugs]) => {
+      const all = bugs.every(({ only }) => only) ? bugs.map(({ only }) => `(?:${only})`).join('|') : undefined
+      const looks = [{ only: all }, ...bugs]
+      return {
+        looks: looks.map(({ bug }) => ({ bug, what: bug ?? `without a bug, ${test}` })),
+        start: (redisUrl) => lookByTest(test, looks, { redisUrl, signal }),
+      }
+    }),
   ]
 }
 
 /** @returns {Promise<number>} how many looks did not see what they should */
 const lookAll = async ({ names, jobs }, redisUrl) => {
-  const looks = looksFor(names)
-  const [total, startedAt] = [looks.length, performance.now()]
+  const starts = startsFor(names)
+  const [total, startedAt] = [starts.flatMap(({ looks }) => looks).length, performance.now()]
   let [done, wrong] = [0, 0]
+  const say = ({ bug, what }, result) => {
+    done += 1
+    const { word, right, evidence } = judged(bug, result)
+    wrong += right ? 0 : 1
+    const seconds = Math.round((performance.now() - startedAt) / 1_000)
+    const said = right ? evidence.slice(0, MOST_EVIDENCE) : evidence
+    console.log(`${word}  ${what}: ${said}  (${done} of ${total}, ${seconds} s)`)
+  }
   const worker = async () => {
-    for (let next = looks.shift(); next && !signal.aborted; next = looks.shift()) {
-      const said = await resultOf(next, redisUrl)
+    for (let next = starts.shift(); next && !signal.aborted; next = starts.shift()) {
+      const results = await next.start(redisUrl)
       if (signal.aborted) return
-      done += 1
-      wrong += said.right ? 0 : 1
-      const seconds = Math.round((performance.now() - startedAt) / 1_000)
-      const evidence = said.right ? said.evidence.slice(0, MOST_EVIDENCE) : said.evidence
-      console.log(`${said.word}  ${next.what}: ${evidence}  (${done} of ${total}, ${seconds} s)`)
+      next.looks.forEach((look, i) => say(look, results[i]))
     }
   }
   await Promise.all(Array.from({ length: jobs }, worker))
   return wrong
 }
 
-const resultOf = async ({ finder, bug }, redisUrl) => {
-  try {
-    const { found, evidence } = await look(finder, { bug, redisUrl, signal })
-    const word = bug ? (found ? 'caught' : 'MISSED') : found ? 'DIRTY ' : 'clean '
-    return { word, right: found === Boolean(bug), evidence }
-  } catch (error) {
-    return { word: 'BROKEN', right: false, evidence: error.message }
-  }
+const judged = (bug, result) => {
+  if (result instanceof Error) return { word: 'BROKEN', right: false, evidence: result.message }
+  const { found, evidence } = result
+  const word = bug ? (found ? 'caught' : 'MISSED') : found ? 'DIRTY ' : 'clean '
+  return { word, right: found === Boolean(bug), evidence }
 }
 
 /** @returns {Promise<string>} what was found, and how soon */

@@ -9,12 +9,14 @@ const JEST = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',
   'node_modules/jest/bin/jest.js',
-  ...['--config', 'packages/faults/planted/jest.config.mjs', '--runInBand', '--json'],
+  ...['--config', 'packages/faults/planted/jest.config.mjs'],
+  ...['-w', '2'],
 ]
 // Many times what a run takes.
 const LONGEST_RUN_MS = 180_000
 const LAST_WORDS_MS = 15_000
 
+// Files are dealt out as in jest.config.js; the last part is in every path.
 const PROJECTS = [
   ['/unit/', 'unit'],
   ['/nestjs/', 'nestjs'],
@@ -35,26 +37,16 @@ export const nameOf = ({ torture, permits, script, test, only }) =>
   torture ?? permits ?? script ?? (only ? `${test} (${only})` : test)
 
 /**
- * Lets a finder look at Holdfast, with a bug in it or without. Where it can tell neither, because it did not come to
+ * Lets a program look at Holdfast, with a bug in it or without. Where it can tell neither, because it did not come to
  * its end or fell over something else, that is an error.
  *
  * @param {Finder} finder
- * @param {{ bug?: string, redisUrl: string, signal: AbortSignal }} how
+ * @param {{ bug?: string, signal: AbortSignal }} how
  * @returns {Promise<Finding>}
  */
-export const look = (finder, how) => {
-  if (finder.test) return lookByTest(finder, how)
-  return lookByScript(commandOf(finder), how)
-}
-
-const commandOf = ({ torture, permits, script }) => {
-  if (torture) return [...TORTURE, ...torture.split(' ')]
-  return permits ? [...PERMITS, ...permits.split(' ')] : script.split(' ')
-}
-
-const lookByScript = async (command, { bug, signal }) => {
+export const lookByProgram = async (finder, { bug, signal }) => {
   const env = bug && { NODE_OPTIONS: PRELOAD, HOLDFAST_PLANTED_BUG: bug }
-  const { code, stdout, stderr } = await runProgram(command, { env, signal })
+  const { code, stdout, stderr } = await runProgram(commandOf(finder), { env, signal })
   const lines = `${stdout}\n${stderr}`.split('\n')
   // Whatever the kit finds names the invariant; an error that names none is not about the lock.
   const violation = lines.find((line) => /^I\d+ /.test(line)) ?? lines.find((line) => /\(I\d+\)/.test(line))
@@ -63,34 +55,36 @@ const lookByScript = async (command, { bug, signal }) => {
   throw new Error(`exit code ${code} and no violation:\n${stderr}`)
 }
 
-const lookByTest = async ({ test, only }, { bug, redisUrl, signal }) => {
-  // Files as jest.config.js deals them out; the last part is in every path.
-  const [, project] = PROJECTS.find(([part]) => test.includes(part))
-  const pattern = only ? ['--testNamePattern', only] : []
-  const args = [...JEST, '--selectProjects', project, ...pattern, '--runTestsByPath', test]
-  // A transform of Jest plants the bug in the test's own process, a preload in the small programs that it starts.
-  const planted = bug && { HOLDFAST_PLANTED_BUG: bug, HOLDFAST_PROGRAM_OPTIONS: PRELOAD }
-  const env = { HOLDFAST_TEST_REDIS_URL: redisUrl, ...planted }
-  const { stdout, stderr } = await runProgram(args, { env, signal })
-  const report = reportIn(stdout)
-  if (
-    !report ||
-    report.numRuntimeErrorTestSuites > 0 ||
-    report.numPassedTests + report.numFailedTests === 0
-  ) {
-    throw new Error(`no test of ${test} ran:\n${stderr}`)
-  }
-  const results = report.testResults.flatMap((file) => file.assertionResults)
-  const failed = results.find((each) => each.status === 'failed')
-  return { found: Boolean(failed), evidence: failed?.fullName ?? `${report.numPassedTests} tests passed` }
+const commandOf = ({ torture, permits, script }) => {
+  if (torture) return [...TORTURE, ...torture.split(' ')]
+  return permits ? [...PERMITS, ...permits.split(' ')] : script.split(' ')
 }
 
-const reportIn = (text) => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+/**
+ * Lets a test file look several times, in one start of Jest: its transform plants the bug in the process of the test.
+ *
+ * @param {string} test
+ * @param {{ bug?: string, only?: string }[]} looks
+ * @param {{ redisUrl: string, signal: AbortSignal }} how
+ * @returns {Promise<(Finding | Error)[]>} for each look; an error where no test came to an end
+ */
+export const lookByTest = async (test, looks, { redisUrl, signal }) => {
+  const [, project] = PROJECTS.find(([part]) => test.includes(part))
+  const env = {
+    HOLDFAST_TEST_REDIS_URL: redisUrl,
+    HOLDFAST_PLANTED_LOOKS: JSON.stringify({ project, looks }),
   }
+  const { stdout, stderr } = await runProgram([...JEST, '--runTestsByPath', test], {
+    ...{ env, signal, longestMs: looks.length * LONGEST_RUN_MS },
+  })
+  const lines = stdout.split('\n').filter((line) => line.startsWith('{"look"'))
+  const results = lines.map((line) => JSON.parse(line))
+  return looks.map((_, i) => {
+    const { failed, passed, error } = results.find(({ look }) => look === i) ?? { error: stderr }
+    if (error !== undefined || (!failed && passed === 0))
+      return new Error(`no test of ${test} ran:\n${error}`)
+    return { found: Boolean(failed), evidence: failed ?? `${passed} tests passed` }
+  })
 }
 
 /** @returns {Promise<{ code: number | null, stdout: string, stderr: string }>} */
