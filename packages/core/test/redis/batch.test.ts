@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import {
@@ -10,8 +10,8 @@ import {
 } from '../../src/index.js'
 import { batchScript, USUAL_ITEMS } from '../../src/redis/batch.js'
 import { eventually } from './support/harness.js'
-import { usePrivateServer } from './support/private-server.js'
 import { SlowClock } from './support/slow-clock.js'
+import { describe, it, usePrivateServer } from './support/together.js'
 
 const own = usePrivateServer()
 

@@ -1,12 +1,12 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
 import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RedisUnavailableError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
-import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
+import { describe, it, usePrivateServer } from './support/together.js'
 
 const NAME = 'order:42'
 

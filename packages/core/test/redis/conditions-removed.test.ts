@@ -1,9 +1,9 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
 import { LockLostError, NotLockOwnerError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
+import { describe, it, usePrivateServer } from './support/together.js'
 
 const NAME = 'order:42'
 

@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { NotLockOwnerError, type LockClient } from '../../src/index.js'
-import { useHarness } from './support/harness.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
+import { describe, it, useHarness } from './support/together.js'
 
 // What Redisson's own tests of RLock assert (RedissonLockTest) and repeat for other kinds of lock, asserted here of a
 // client for Node. A thread of theirs is a context, or a client of its own.

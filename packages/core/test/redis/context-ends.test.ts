@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals'
-import { eventually, useHarness } from './support/harness.js'
-import { useSmallPrograms } from './support/small-program.js'
+import { expect } from '@jest/globals'
+import { eventually } from './support/harness.js'
+import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
 
 const CODE = 'HOLDFAST_HOLD_OUTLIVES_CONTEXT'
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { LockLostError, type LockClient } from '../../src/index.js'
 import {
   CandidateUnavailableError,
@@ -9,8 +9,9 @@ import {
 } from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
 import { eventually, signalled } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NAME = 'leader'
 const rig = useRig()

@@ -1,8 +1,9 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { handOver } from '../../src/entries/travel/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
+import { describe, it, useHarness } from './support/together.js'
 
 const NOBODY = 'nobody~aaaaaaaaaaaaaaaaaaaaa:1'
 

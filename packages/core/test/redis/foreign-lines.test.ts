@@ -1,8 +1,9 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { Lock, LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
 import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 // What somebody else wrote under the names that Holdfast keeps beside a lock: another type, or values that make no sense.
 

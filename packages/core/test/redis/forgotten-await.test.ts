@@ -1,6 +1,5 @@
-import { describe, expect, it } from '@jest/globals'
-import { useHarness } from './support/harness.js'
-import { useSmallPrograms } from './support/small-program.js'
+import { expect } from '@jest/globals'
+import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
 
 const HINT = /NotLockOwnerError[^]*Was `await` forgotten[^]*@typescript-eslint\/no-floating-promises/
 

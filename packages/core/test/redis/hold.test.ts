@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe as describeAlone, expect, it as itAlone } from '@jest/globals'
 import { errorMonitor, type EventEmitter } from 'node:events'
 import {
   ClientClosedError,
@@ -11,10 +11,10 @@ import {
   type LockEvents,
 } from '../../src/index.js'
 import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { eventually, signalled, sleep, useHarness as useHarnessAlone } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { Stalls } from './support/stalls.js'
-import { itWithHarness, itWithServer } from './support/together.js'
+import { describe, it, useHarness, usePrivateServer } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
 /** When the signal aborted, on the clock of `performance.now`. */
@@ -34,11 +34,11 @@ function lostEvents(locks: LockClient): LockEvents['lost'][] {
   return events
 }
 
-describe('hold: a loss, and what the process is warned of', () => {
-  const harness = useHarness()
+describeAlone('hold: a loss, and what the process is warned of', () => {
+  const harness = useHarnessAlone()
   const warnings = useWarnings()
 
-  it('a loss that nobody listens to is one process warning', async () => {
+  itAlone('a loss that nobody listens to is one process warning', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
     const hold = await lock.acquire()
@@ -52,7 +52,7 @@ describe('hold: a loss, and what the process is warned of', () => {
     expect(await warnings.delivered('HOLDFAST_LOST', harness.name())).toHaveLength(1)
   })
 
-  it('a loss that somebody listens to, by signal or by event, is no warning', async () => {
+  itAlone('a loss that somebody listens to, by signal or by event, is no warning', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
     const { signal } = await lock.acquire()
@@ -65,7 +65,7 @@ describe('hold: a loss, and what the process is warned of', () => {
     expect(await warnings.delivered('HOLDFAST_LOST')).toEqual([])
   })
 
-  it("a listener of 'lost' that throws harms nobody: a warning tells of it", async () => {
+  itAlone("a listener of 'lost' that throws harms nobody: a warning tells of it", async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
     const lost = signalled()
     locks.on('lost', () => {
@@ -88,35 +88,35 @@ describe('hold: a loss, and what the process is warned of', () => {
 })
 
 describe('hold: loss while Redis is silent', () => {
-  for (const when of ['at once', 'after a renewal']) {
-    itWithServer(
-      `the signal aborts before the lease ends, when Redis falls silent ${when} (I3)`,
-      async (redis) => {
-        const locks = await redis.client({ lockWatchdogTimeout: 900 })
-        const stalls = new Stalls()
-        const lock = locks.getLock('lock')
-        let leaseSentAfter = performance.now()
-        const hold = await lock.acquire()
-        const abortedAt = aborted(hold)
-        if (when === 'after a renewal') {
-          await sleep(500)
-          // The latest renewal that Redis can have answered was sent no earlier than this.
-          leaseSentAfter += 300
-        }
-        await redis.server.pause()
-        const at = await abortedAt
-        expect(at).toBeLessThan(leaseSentAfter + 900 + stalls.end())
-        expect(hold.trustedForMs).toBe(0)
-        expect(hold.signal.reason).toBeInstanceOf(LockLostError)
-        expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', lockName: 'lock' })
-        expect(() => hold.ensure()).toThrow(LockLostError)
-        redis.server.resume()
-        expect(await hold.release()).toBe('lost')
-      },
-    )
-  }
+  const redis = usePrivateServer()
 
-  itWithServer('a silence that ends in time costs nothing: unknown is neither yes nor no', async (redis) => {
+  it.each(['at once', 'after a renewal'])(
+    'the signal aborts before the lease ends, when Redis falls silent %s (I3)',
+    async (when) => {
+      const locks = await redis.client({ lockWatchdogTimeout: 900 })
+      const stalls = new Stalls()
+      const lock = locks.getLock('lock')
+      let leaseSentAfter = performance.now()
+      const hold = await lock.acquire()
+      const abortedAt = aborted(hold)
+      if (when === 'after a renewal') {
+        await sleep(500)
+        // The latest renewal that Redis can have answered was sent no earlier than this.
+        leaseSentAfter += 300
+      }
+      await redis.server.pause()
+      const at = await abortedAt
+      expect(at).toBeLessThan(leaseSentAfter + 900 + stalls.end())
+      expect(hold.trustedForMs).toBe(0)
+      expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+      expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired', lockName: 'lock' })
+      expect(() => hold.ensure()).toThrow(LockLostError)
+      redis.server.resume()
+      expect(await hold.release()).toBe('lost')
+    },
+  )
+
+  it('a silence that ends in time costs nothing: unknown is neither yes nor no', async () => {
     const locks = await redis.client({ lockWatchdogTimeout: 1_800, commandTimeout: 200 })
     const events: unknown[] = []
     locks.on('renewal-failed', (event) => events.push(event))
@@ -130,93 +130,78 @@ describe('hold: loss while Redis is silent', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  itWithServer(
-    'a hold that was lost by silence leaves no orphan: what an unanswered renewal still did is undone (I2)',
-    async (redis) => {
-      const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
-      const hold = await locks.getLock('lock').acquire()
-      await sleep(500)
-      await redis.server.pause()
-      await aborted(hold)
-      // The renewals that piled up before the server are served now, each good for another lease.
-      redis.server.resume()
-      expect(await hold.release()).toBe('lost')
-      await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
-    },
-  )
+  it('a hold that was lost by silence leaves no orphan: what an unanswered renewal still did is undone (I2)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+    const hold = await locks.getLock('lock').acquire()
+    await sleep(500)
+    await redis.server.pause()
+    await aborted(hold)
+    // The renewals that piled up before the server are served now, each good for another lease.
+    redis.server.resume()
+    expect(await hold.release()).toBe('lost')
+    await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
+  })
 
-  itWithServer(
-    'close leaves no key of a hold that was lost by silence and never released (I5)',
-    async (redis) => {
-      const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
-      const hold = await locks.getLock('lock').acquire()
-      await sleep(500)
-      await redis.server.pause()
-      await aborted(hold)
-      // The renewals that piled up before the server are served now, each good for another lease.
-      redis.server.resume()
-      await redis.server.command('PING')
-      await locks.close({ graceMs: 0 })
-      expect(await redis.server.command('EXISTS', 'lock')).toBe(0)
-    },
-  )
+  it('close leaves no key of a hold that was lost by silence and never released (I5)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+    const hold = await locks.getLock('lock').acquire()
+    await sleep(500)
+    await redis.server.pause()
+    await aborted(hold)
+    // The renewals that piled up before the server are served now, each good for another lease.
+    redis.server.resume()
+    await redis.server.command('PING')
+    await locks.close({ graceMs: 0 })
+    expect(await redis.server.command('EXISTS', 'lock')).toBe(0)
+  })
 
-  itWithServer(
-    'a release that Redis does not answer at first is tried until it does, also after many renewals (I2)',
-    async (redis) => {
-      const locks = await redis.client({ lockWatchdogTimeout: 900, commandTimeout: 150 })
-      const lock = locks.getLock('lock')
-      const hold = await lock.acquire()
-      await sleep(1_400)
-      await redis.server.pause()
-      const release = hold.release()
-      await sleep(400)
-      redis.server.resume()
-      expect(await release).toBe('released')
-      expect(hold.signal.aborted).toBe(false)
-      const next = await lock.tryAcquire()
-      expect(await next?.release()).toBe('released')
-    },
-  )
+  it('a release that Redis does not answer at first is tried until it does, also after many renewals (I2)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 900, commandTimeout: 150 })
+    const lock = locks.getLock('lock')
+    const hold = await lock.acquire()
+    await sleep(1_400)
+    await redis.server.pause()
+    const release = hold.release()
+    await sleep(400)
+    redis.server.resume()
+    expect(await release).toBe('released')
+    expect(hold.signal.aborted).toBe(false)
+    const next = await lock.tryAcquire()
+    expect(await next?.release()).toBe('released')
+  })
 
-  itWithServer(
-    'a caller that gave up while its try was on its way has nothing afterwards (I8)',
-    async (redis) => {
-      const locks = await redis.client({ lockWatchdogTimeout: 30_000, commandTimeout: 5_000 })
-      const lock = locks.getLock('lock')
-      await lock.isLocked()
-      await redis.server.pause()
-      const abort = new AbortController()
-      const wait = lock.acquire({ signal: abort.signal })
-      const timed = lock.acquire({ waitMs: 100 })
-      abort.abort()
-      await expect(wait).rejects.toBe(abort.signal.reason)
-      await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
-      redis.server.resume()
-      await redis.server.command('PING')
-      // What was on its way runs now: a lock that is free at this moment may be taken, and given back, the next.
-      await eventually(() => lock.tryLock(), 1_000)
-      await lock.unlock()
-    },
-  )
+  it('a caller that gave up while its try was on its way has nothing afterwards (I8)', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 30_000, commandTimeout: 5_000 })
+    const lock = locks.getLock('lock')
+    await lock.isLocked()
+    await redis.server.pause()
+    const abort = new AbortController()
+    const wait = lock.acquire({ signal: abort.signal })
+    const timed = lock.acquire({ waitMs: 100 })
+    abort.abort()
+    await expect(wait).rejects.toBe(abort.signal.reason)
+    await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
+    redis.server.resume()
+    await redis.server.command('PING')
+    // What was on its way runs now: a lock that is free at this moment may be taken, and given back, the next.
+    await eventually(() => lock.tryLock(), 1_000)
+    await lock.unlock()
+  })
 
-  itWithServer(
-    'renewal-failed tells that the answer is missing, and for how long the hold is still trusted',
-    async (redis) => {
-      const locks = await redis.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
-      const failed = signalled<LockEvents['renewal-failed']>()
-      locks.on('renewal-failed', failed.resolve)
-      const hold = await locks.getLock('lock').acquire()
-      await redis.server.pause()
-      const event = await failed.promise
-      expect(event).toMatchObject({ lockName: 'lock', owner: hold.owner })
-      expect(event.trustedForMs).toBeGreaterThan(0)
-      expect(event.trustedForMs).toBeLessThan(1_500)
-      redis.server.resume()
-    },
-  )
+  it('renewal-failed tells that the answer is missing, and for how long the hold is still trusted', async () => {
+    const locks = await redis.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const failed = signalled<LockEvents['renewal-failed']>()
+    locks.on('renewal-failed', failed.resolve)
+    const hold = await locks.getLock('lock').acquire()
+    await redis.server.pause()
+    const event = await failed.promise
+    expect(event).toMatchObject({ lockName: 'lock', owner: hold.owner })
+    expect(event.trustedForMs).toBeGreaterThan(0)
+    expect(event.trustedForMs).toBeLessThan(1_500)
+    redis.server.resume()
+  })
 
-  itWithServer('a client that is closed while Redis is silent comes to an end', async (redis) => {
+  it('a client that is closed while Redis is silent comes to an end', async () => {
     const locks = await redis.client({ commandTimeout: 300 })
     const hold = await locks.getLock('lock').acquire()
     await redis.server.pause()
@@ -226,7 +211,7 @@ describe('hold: loss while Redis is silent', () => {
     await redis.server.command('DEL', 'lock')
   })
 
-  itWithServer('a client that is closed while Redis is gone comes to an end (I5)', async (redis) => {
+  it('a client that is closed while Redis is gone comes to an end (I5)', async () => {
     const locks = await redis.client({ commandTimeout: 300 })
     const hold = await locks.getLock('lock').acquire()
     await redis.server.kill()
@@ -237,26 +222,25 @@ describe('hold: loss while Redis is silent', () => {
 })
 
 describe('hold: loss', () => {
-  itWithHarness(
-    'a deleted key is noticed by the next renewal, and told once as an event',
-    async (harness) => {
-      const locks = await harness.client({ lockWatchdogTimeout: 600 })
-      const events = lostEvents(locks)
-      const hold = await locks.getLock(harness.name()).acquire()
-      const abortedAt = aborted(hold)
-      await harness.admin.del(harness.name())
-      await abortedAt
-      expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', owner: hold.owner })
-      expect(events).toEqual([
-        { lockName: harness.name(), owner: hold.owner, error: hold.signal.reason as unknown },
-      ])
-      expect(await hold.release()).toBe('lost')
-      expect(await harness.admin.exists(harness.name())).toBe(0)
-      expect(events).toHaveLength(1)
-    },
-  )
+  const harness = useHarness()
 
-  itWithHarness('other locks of the client go on when one is lost (I7)', async (harness) => {
+  it('a deleted key is noticed by the next renewal, and told once as an event', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const events = lostEvents(locks)
+    const hold = await locks.getLock(harness.name()).acquire()
+    const abortedAt = aborted(hold)
+    await harness.admin.del(harness.name())
+    await abortedAt
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', owner: hold.owner })
+    expect(events).toEqual([
+      { lockName: harness.name(), owner: hold.owner, error: hold.signal.reason as unknown },
+    ])
+    expect(await hold.release()).toBe('lost')
+    expect(await harness.admin.exists(harness.name())).toBe(0)
+    expect(events).toHaveLength(1)
+  })
+
+  it('other locks of the client go on when one is lost (I7)', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
     const lost = await locks.getLock(harness.name('lost')).acquire()
     const kept = await locks.getLock(harness.name('kept')).acquire()
@@ -269,7 +253,7 @@ describe('hold: loss', () => {
     expect(await kept.release()).toBe('released')
   })
 
-  itWithHarness('verify sees a deletion at once, and what it sees is final', async (harness) => {
+  it('verify sees a deletion at once, and what it sees is final', async () => {
     const locks = await harness.client()
     const hold = await locks.getLock(harness.name()).acquire()
     await hold.verify()
@@ -285,44 +269,40 @@ describe('hold: loss', () => {
     expect(hold.lossError).toBe(hold.signal.reason)
   })
 
-  itWithHarness(
-    'maxHoldMs ends the renewal of a stuck holder: others get the lock, its signal aborts first',
-    async (harness) => {
-      const [locks, others] = [
-        await harness.client({ lockWatchdogTimeout: 450, maxHoldMs: 700 }),
-        await harness.client(),
-      ]
-      const startedAt = performance.now()
-      const hold = await locks.getLock(harness.name()).acquire()
-      const next = await others.getLock(harness.name()).acquire()
-      expect(hold.signal.aborted).toBe(true)
-      expect(reasonOf(hold)).toBe('expired')
-      expect(performance.now() - startedAt).toBeGreaterThan(690)
-      await next.verify()
-      expect(await next.release()).toBe('released')
-    },
-  )
+  it('maxHoldMs ends the renewal of a stuck holder: others get the lock, its signal aborts first', async () => {
+    const [locks, others] = [
+      await harness.client({ lockWatchdogTimeout: 450, maxHoldMs: 700 }),
+      await harness.client(),
+    ]
+    const startedAt = performance.now()
+    const hold = await locks.getLock(harness.name()).acquire()
+    const next = await others.getLock(harness.name()).acquire()
+    expect(hold.signal.aborted).toBe(true)
+    expect(reasonOf(hold)).toBe('expired')
+    expect(performance.now() - startedAt).toBeGreaterThan(690)
+    await next.verify()
+    expect(await next.release()).toBe('released')
+  })
 })
 
 describe.each(lockKinds)('hold, taken away: $name', (kind) => {
-  itWithHarness(
-    'a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)',
-    async (harness) => {
-      const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
-      const hold = await kind.of(locks, harness.name()).acquire()
-      const abortedAt = aborted(hold)
-      await kind.vanish(harness.admin, harness.name())
-      const next = await kind.rivalOf(others, harness.name()).acquire({ leaseMs: 20_000 })
-      await abortedAt
-      expect(reasonOf(hold)).toBe('gone')
-      expect(await hold.release()).toBe('lost')
-      await next.verify()
-      expect(await kind.holds(harness.admin, harness.name())).toEqual({ [next.owner]: '1' })
-      expect(await next.release()).toBe('released')
-    },
-  )
+  const harness = useHarness()
 
-  itWithHarness('verify sees that somebody else has it, or another thing has its name', async (harness) => {
+  it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
+    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
+    const hold = await kind.of(locks, harness.name()).acquire()
+    const abortedAt = aborted(hold)
+    await kind.vanish(harness.admin, harness.name())
+    const next = await kind.rivalOf(others, harness.name()).acquire({ leaseMs: 20_000 })
+    await abortedAt
+    expect(reasonOf(hold)).toBe('gone')
+    expect(await hold.release()).toBe('lost')
+    await next.verify()
+    expect(await kind.holds(harness.admin, harness.name())).toEqual({ [next.owner]: '1' })
+    expect(await next.release()).toBe('released')
+  })
+
+  it('verify sees that somebody else has it, or another thing has its name', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const hold = await kind.of(locks, harness.name()).acquire()
     await kind.vanish(harness.admin, harness.name())
@@ -335,29 +315,23 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     expect(await harness.admin.getdel(harness.name())).toBe('something else')
   })
 
-  itWithHarness(
-    "forceUnlock by another client aborts the holder's signal by message, long before a renewal",
-    async (harness) => {
-      const [locks, others] = [await harness.client(), await harness.client()]
-      const hold = await kind.of(locks, harness.name()).lock()
-      const abortedAt = aborted(hold)
-      expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
-      await abortedAt
-      expect(reasonOf(hold)).toBe('forced')
-    },
-  )
+  it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const hold = await kind.of(locks, harness.name()).lock()
+    const abortedAt = aborted(hold)
+    expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
+    await abortedAt
+    expect(reasonOf(hold)).toBe('forced')
+  })
 
-  itWithHarness(
-    "forceUnlock by the holder's own client aborts the signal before it resolves",
-    async (harness) => {
-      const locks = await harness.client()
-      const hold = await kind.of(locks, harness.name()).acquire()
-      await kind.of(locks, harness.name()).forceUnlock()
-      expect(reasonOf(hold)).toBe('forced')
-    },
-  )
+  it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
+    const locks = await harness.client()
+    const hold = await kind.of(locks, harness.name()).acquire()
+    await kind.of(locks, harness.name()).forceUnlock()
+    expect(reasonOf(hold)).toBe('forced')
+  })
 
-  itWithHarness('a client made without connect hears of forceUnlock too', async (harness) => {
+  it('a client made without connect hears of forceUnlock too', async () => {
     const locks = new LockClient(carrierOf(harness.connection()))
     const other = await harness.client()
     const hold = await kind.of(locks, harness.name()).acquire()
@@ -370,62 +344,55 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     await locks.close()
   })
 
-  itWithHarness(
-    'a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)',
-    async (harness) => {
-      const locks = await harness.client()
-      const events = lostEvents(locks)
-      const stalls = new Stalls()
-      const startedAt = performance.now()
-      const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 500 })
-      const at = await aborted(hold)
-      expect(at).toBeLessThan(startedAt + 500 + stalls.end())
-      expect(at).toBeGreaterThan(startedAt + 300)
-      expect(reasonOf(hold)).toBe('expired')
-      // The leases of several locks end one after another.
-      await eventually(() => events.length === kind.locks)
-      expect(events.map((each) => each.owner)).toContain(hold.owner)
-      expect(await hold.release()).toBe('lost')
-    },
-  )
+  it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
+    const locks = await harness.client()
+    const events = lostEvents(locks)
+    const stalls = new Stalls()
+    const startedAt = performance.now()
+    const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 500 })
+    const at = await aborted(hold)
+    expect(at).toBeLessThan(startedAt + 500 + stalls.end())
+    expect(at).toBeGreaterThan(startedAt + 300)
+    expect(reasonOf(hold)).toBe('expired')
+    // The leases of several locks end one after another.
+    await eventually(() => events.length === kind.locks)
+    expect(events.map((each) => each.owner)).toContain(hold.owner)
+    expect(await hold.release()).toBe('lost')
+  })
 
-  itWithHarness(
-    'when the lease of one holder ends, its signal has aborted before the next holder is told (I1)',
-    async (harness) => {
-      const locks = await harness.client()
-      for (const others of [locks, await harness.client()]) {
-        const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 300 })
-        const next = await kind.rivalOf(others, harness.name()).acquire()
-        expect(hold.signal.aborted).toBe(true)
-        expect(await next.release()).toBe('released')
-      }
-    },
-  )
+  it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
+    const locks = await harness.client()
+    for (const others of [locks, await harness.client()]) {
+      const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 300 })
+      const next = await kind.rivalOf(others, harness.name()).acquire()
+      expect(hold.signal.aborted).toBe(true)
+      expect(await next.release()).toBe('released')
+    }
+  })
 })
 
 describe('hold: what the handle does', () => {
-  itWithHarness(
-    'ensure is local: it passes while that much trust is left, and throws LockLostError otherwise',
-    async (harness) => {
-      const locks = await harness.client()
-      const hold = await locks.getLock(harness.name()).acquire()
-      hold.ensure()
-      hold.ensure(20_000)
-      expect(hold.trustedForMs).toBeGreaterThan(20_000)
-      expect(hold.trustedForMs).toBeLessThan(30_000)
-      expect(() => hold.ensure(30_000)).toThrow(LockLostError)
-      expect(() => hold.ensure(-1)).toThrow(InvalidArgumentError)
-      expect(hold.signal.aborted).toBe(false)
-      hold.ensure()
-      expect(await hold.release()).toBe('released')
-      expect(() => hold.ensure()).toThrow(NotLockOwnerError)
-      await expect(hold.verify()).rejects.toThrow(NotLockOwnerError)
-      await expect(hold.extend(1_000)).rejects.toThrow(NotLockOwnerError)
-      expect(hold.trustedForMs).toBe(0)
-    },
-  )
+  const harness = useHarness()
 
-  itWithHarness('ensure of a fixed lease counts down, and does not ask Redis', async (harness) => {
+  it('ensure is local: it passes while that much trust is left, and throws LockLostError otherwise', async () => {
+    const locks = await harness.client()
+    const hold = await locks.getLock(harness.name()).acquire()
+    hold.ensure()
+    hold.ensure(20_000)
+    expect(hold.trustedForMs).toBeGreaterThan(20_000)
+    expect(hold.trustedForMs).toBeLessThan(30_000)
+    expect(() => hold.ensure(30_000)).toThrow(LockLostError)
+    expect(() => hold.ensure(-1)).toThrow(InvalidArgumentError)
+    expect(hold.signal.aborted).toBe(false)
+    hold.ensure()
+    expect(await hold.release()).toBe('released')
+    expect(() => hold.ensure()).toThrow(NotLockOwnerError)
+    await expect(hold.verify()).rejects.toThrow(NotLockOwnerError)
+    await expect(hold.extend(1_000)).rejects.toThrow(NotLockOwnerError)
+    expect(hold.trustedForMs).toBe(0)
+  })
+
+  it('ensure of a fixed lease counts down, and does not ask Redis', async () => {
     const locks = await harness.client()
     const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 600 })
     hold.ensure(300)
@@ -434,27 +401,24 @@ describe('hold: what the handle does', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  itWithHarness(
-    'extend prolongs a fixed lease, in Redis and in local trust, and never shortens one',
-    async (harness) => {
-      const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
-      const hold = await lock.acquire({ leaseMs: 500 })
-      await hold.extend(10_000)
-      expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
-      expect(hold.trustedForMs).toBeGreaterThan(9_000)
-      await hold.extend(100)
-      expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
-      expect(hold.trustedForMs).toBeGreaterThan(8_000)
-      await sleep(600)
-      expect(hold.signal.aborted).toBe(false)
-      await hold.verify()
-      await expect(hold.extend(0)).rejects.toThrow(InvalidArgumentError)
-      expect(await hold.release()).toBe('released')
-    },
-  )
+  it('extend prolongs a fixed lease, in Redis and in local trust, and never shortens one', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    const hold = await lock.acquire({ leaseMs: 500 })
+    await hold.extend(10_000)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
+    expect(hold.trustedForMs).toBeGreaterThan(9_000)
+    await hold.extend(100)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
+    expect(hold.trustedForMs).toBeGreaterThan(8_000)
+    await sleep(600)
+    expect(hold.signal.aborted).toBe(false)
+    await hold.verify()
+    await expect(hold.extend(0)).rejects.toThrow(InvalidArgumentError)
+    expect(await hold.release()).toBe('released')
+  })
 
-  itWithHarness('extend does not bring back what is gone (I6)', async (harness) => {
+  it('extend does not bring back what is gone (I6)', async () => {
     const locks = await harness.client()
     const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 5_000 })
     await harness.admin.del(harness.name())
@@ -463,7 +427,7 @@ describe('hold: what the handle does', () => {
     expect(await harness.admin.exists(harness.name())).toBe(0)
   })
 
-  itWithHarness('extend keeps a watched hold watched', async (harness) => {
+  it('extend keeps a watched hold watched', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 450 })
     const hold = await locks.getLock(harness.name()).acquire()
     await hold.extend(700)
@@ -472,7 +436,7 @@ describe('hold: what the handle does', () => {
     expect(await hold.release()).toBe('released')
   })
 
-  itWithHarness('release answers still-held, released, already-released and lost', async (harness) => {
+  it('release answers still-held, released, already-released and lost', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
     await locks.run(async () => {
@@ -492,22 +456,19 @@ describe('hold: what the handle does', () => {
     expect(await lost.release()).toBe('already-released')
   })
 
-  itWithHarness(
-    'releases at the same time give back one level each, whatever their order (I2)',
-    async (harness) => {
-      const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
-      await locks.run(async () => {
-        const holds = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
-        const outcomes = await Promise.all(holds.map((hold) => hold.release()))
-        expect(outcomes).toEqual(['still-held', 'still-held', 'released'])
-        const hold = await lock.acquire()
-        expect(await Promise.all([hold.release(), hold.release()])).toEqual(['released', 'already-released'])
-      })
-    },
-  )
+  it('releases at the same time give back one level each, whatever their order (I2)', async () => {
+    const locks = await harness.client()
+    const lock = locks.getLock(harness.name())
+    await locks.run(async () => {
+      const holds = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
+      const outcomes = await Promise.all(holds.map((hold) => hold.release()))
+      expect(outcomes).toEqual(['still-held', 'still-held', 'released'])
+      const hold = await lock.acquire()
+      expect(await Promise.all([hold.release(), hold.release()])).toEqual(['released', 'already-released'])
+    })
+  })
 
-  itWithHarness('a signal that is looked at only after the loss has aborted', async (harness) => {
+  it('a signal that is looked at only after the loss has aborted', async () => {
     const lock = (await harness.client()).getLock(harness.name())
     const hold = await lock.acquire()
     await lock.forceUnlock()
@@ -515,7 +476,7 @@ describe('hold: what the handle does', () => {
     expect(reasonOf(hold)).toBe('forced')
   })
 
-  itWithHarness('a released hold never aborts its signal', async (harness) => {
+  it('a released hold never aborts its signal', async () => {
     const locks = await harness.client()
     const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 200 })
     const { signal } = hold
@@ -526,7 +487,7 @@ describe('hold: what the handle does', () => {
     expect(signal.aborted).toBe(false)
   })
 
-  itWithHarness('await using gives the lock back', async (harness) => {
+  it('await using gives the lock back', async () => {
     const lock = (await harness.client()).getLock(harness.name())
     {
       await using hold = await lock.acquire()
@@ -536,31 +497,30 @@ describe('hold: what the handle does', () => {
     expect(await lock.isLocked()).toBe(false)
   })
 
-  itWithHarness(
-    'await using of a hold that was lost throws LockLostError, of one that was given back it does not',
-    async (harness) => {
-      const lock = (await harness.client()).getLock(harness.name())
-      const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
-        await using hold = await lock.acquire()
-        await inside(hold)
-        return 'done'
-      }
-      expect(await block((hold) => hold.release())).toBe('done')
-      await expect(block(() => harness.admin.del(harness.name()))).rejects.toMatchObject({ reason: 'gone' })
-      await expect(block(() => lock.forceUnlock())).rejects.toMatchObject({ reason: 'forced' })
-    },
-  )
+  it('await using of a hold that was lost throws LockLostError, of one that was given back it does not', async () => {
+    const lock = (await harness.client()).getLock(harness.name())
+    const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
+      await using hold = await lock.acquire()
+      await inside(hold)
+      return 'done'
+    }
+    expect(await block((hold) => hold.release())).toBe('done')
+    await expect(block(() => harness.admin.del(harness.name()))).rejects.toMatchObject({ reason: 'gone' })
+    await expect(block(() => lock.forceUnlock())).rejects.toMatchObject({ reason: 'forced' })
+  })
 })
 
 describe.each(lockKinds)('hold, withLock: $name', (kind) => {
-  itWithHarness('gives what the callback returns, sync or not, and frees the lock', async (harness) => {
+  const harness = useHarness()
+
+  it('gives what the callback returns, sync or not, and frees the lock', async () => {
     const lock = kind.of(await harness.client(), harness.name())
     expect(await lock.withLock(() => 'sync')).toBe('sync')
     expect(await lock.withLock(async () => Promise.resolve('async'))).toBe('async')
     expect(await lock.isLocked()).toBe(false)
   })
 
-  itWithHarness('the error of the callback wins, sync or not, and the lock is free', async (harness) => {
+  it('the error of the callback wins, sync or not, and the lock is free', async () => {
     const lock = kind.of(await harness.client(), harness.name())
     const mine = new Error('mine')
     const throwing = (): void => {
@@ -571,7 +531,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     expect(await lock.isLocked()).toBe(false)
   })
 
-  itWithHarness('the error of the callback wins also when the lock was lost', async (harness) => {
+  it('the error of the callback wins also when the lock was lost', async () => {
     const lock = kind.of(await harness.client(), harness.name())
     const mine = new Error('mine')
     const work = async (): Promise<void> => {
@@ -581,43 +541,34 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     await expect(lock.withLock(work)).rejects.toBe(mine)
   })
 
-  for (const how of ['noticed', 'not yet noticed']) {
-    itWithHarness(
-      `a callback that succeeded although the lock was lost, ${how}: LockLostError with the result`,
-      async (harness) => {
-        const lock = kind.of(await harness.client(), harness.name())
-        const work = async (hold: LockHold): Promise<string> => {
-          await kind.vanish(harness.admin, harness.name())
-          if (how === 'noticed') {
-            await hold.verify().catch(() => undefined)
-          }
-          return 'the result'
-        }
-        const failure = lock.withLock(work)
-        await expect(failure).rejects.toThrow(LockLostError)
-        await expect(failure).rejects.toMatchObject({
-          code: 'LOCK_LOST',
-          reason: 'gone',
-          result: 'the result',
-        })
-      },
-    )
-  }
-
-  itWithHarness(
-    'the lock is still held while an async callback goes on, and a given back hold is no error',
-    async (harness) => {
+  it.each(['noticed', 'not yet noticed'])(
+    'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
+    async (how) => {
       const lock = kind.of(await harness.client(), harness.name())
-      await lock.withLock(async (hold) => {
-        await sleep(20)
-        expect(await lock.isHeldByCurrentContext()).toBe(true)
-        expect(await hold.release()).toBe('released')
-      })
-      expect(await lock.isLocked()).toBe(false)
+      const work = async (hold: LockHold): Promise<string> => {
+        await kind.vanish(harness.admin, harness.name())
+        if (how === 'noticed') {
+          await hold.verify().catch(() => undefined)
+        }
+        return 'the result'
+      }
+      const failure = lock.withLock(work)
+      await expect(failure).rejects.toThrow(LockLostError)
+      await expect(failure).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'gone', result: 'the result' })
     },
   )
 
-  itWithHarness('without getting the lock the callback does not run', async (harness) => {
+  it('the lock is still held while an async callback goes on, and a given back hold is no error', async () => {
+    const lock = kind.of(await harness.client(), harness.name())
+    await lock.withLock(async (hold) => {
+      await sleep(20)
+      expect(await lock.isHeldByCurrentContext()).toBe(true)
+      expect(await hold.release()).toBe('released')
+    })
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('without getting the lock the callback does not run', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const held = await kind.rivalOf(others, harness.name()).acquire()
     let ran = false
@@ -637,7 +588,9 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
 })
 
 describe.each(lockKinds)('hold, close: $name', (kind) => {
-  itWithHarness('refuses new calls from its first moment', async (harness) => {
+  const harness = useHarness()
+
+  it('refuses new calls from its first moment', async () => {
     const locks = await harness.client()
     const lock = kind.of(locks, harness.name())
     const closing = locks.close()
@@ -660,32 +613,29 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     }
   })
 
-  itWithHarness(
-    'waiters end with ClientClosedError while the holder still has its grace',
-    async (harness) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
-      const hold = await lock.acquire()
-      const waiters = [
-        lock.lock(),
-        lock.tryLock(60_000),
-        lock.acquire({ waitMs: 60_000 }),
-        locks.run(() => lock.withLock(() => undefined)),
-      ]
-      const outcomes = Promise.allSettled(waiters)
-      const closing = locks.close({ graceMs: 20_000 })
-      for (const each of await outcomes) {
-        expect(each).toMatchObject({ status: 'rejected', reason: { code: 'CLIENT_CLOSED' } })
-      }
-      expect(hold.signal.aborted).toBe(false)
-      hold.ensure()
-      expect(await hold.release()).toBe('released')
-      await closing
-      expect(hold.signal.aborted).toBe(false)
-    },
-  )
+  it('waiters end with ClientClosedError while the holder still has its grace', async () => {
+    const locks = await harness.client()
+    const lock = kind.of(locks, harness.name())
+    const hold = await lock.acquire()
+    const waiters = [
+      lock.lock(),
+      lock.tryLock(60_000),
+      lock.acquire({ waitMs: 60_000 }),
+      locks.run(() => lock.withLock(() => undefined)),
+    ]
+    const outcomes = Promise.allSettled(waiters)
+    const closing = locks.close({ graceMs: 20_000 })
+    for (const each of await outcomes) {
+      expect(each).toMatchObject({ status: 'rejected', reason: { code: 'CLIENT_CLOSED' } })
+    }
+    expect(hold.signal.aborted).toBe(false)
+    hold.ensure()
+    expect(await hold.release()).toBe('released')
+    await closing
+    expect(hold.signal.aborted).toBe(false)
+  })
 
-  itWithHarness('a holder may finish during the grace: its lock is renewed until then', async (harness) => {
+  it('a holder may finish during the grace: its lock is renewed until then', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
     const seen = kind.of(await harness.client(), harness.name())
     const hold = await kind.of(locks, harness.name()).acquire()
@@ -702,7 +652,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     await closing
   })
 
-  itWithHarness('after the grace the signal aborts first, and then the lock is free', async (harness) => {
+  it('after the grace the signal aborts first, and then the lock is free', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const events = lostEvents(locks)
     const order: string[] = []
@@ -727,7 +677,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     expect(await holds[0]!.release()).toBe('lost')
   })
 
-  itWithHarness('is safe twice, also at once and by await using', async (harness) => {
+  it('is safe twice, also at once and by await using', async () => {
     const locks = await harness.client()
     await kind.of(locks, harness.name()).acquire()
     await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
@@ -739,35 +689,32 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     }
   })
 
-  itWithHarness(
-    'leaves the connection it was given open and without listeners, and closes its own (I5)',
-    async (harness) => {
-      const connection = harness.connection({ connectionName: harness.name() })
-      const given = carrierOf(connection)
-      await eventually(() => stateOf(connection) === 'ready')
-      const events = ['connect', 'ready', 'reconnecting', 'close', 'end', 'error', errorMonitor, 'message']
-      const listeners = (): number[] =>
-        events.map((event) => (given as unknown as EventEmitter).listenerCount(event))
-      const connections = async (): Promise<number> =>
-        String(await harness.admin.client('LIST')).split(`name=${harness.name()} `).length - 1
-      const before = listeners()
-      // Behind Sentinel a client of node-redis has two, and a LockClient opens two of its own (decision 0055).
-      const ofGiven = await connections()
-      const locks = await LockClient.connect(given, { onContextEnd: 'keep' })
-      expect(await connections()).toBe(2 * ofGiven)
-      const hold = await kind.of(locks, harness.name()).acquire()
-      const waiting = locks.run(() => kind.of(locks, harness.name()).tryLock(60_000))
-      await hold.release()
-      expect(await waiting).toBe(true)
-      await locks.close({ graceMs: 0 })
-      expect(stateOf(connection)).toBe('ready')
-      expect(listeners()).toEqual(before)
-      await eventually(async () => (await connections()) === ofGiven)
-      expect(await harness.admin.pubsub('CHANNELS', `*${locks.clientId}*`)).toEqual([])
-    },
-  )
+  it('leaves the connection it was given open and without listeners, and closes its own (I5)', async () => {
+    const connection = harness.connection({ connectionName: harness.name() })
+    const given = carrierOf(connection)
+    await eventually(() => stateOf(connection) === 'ready')
+    const events = ['connect', 'ready', 'reconnecting', 'close', 'end', 'error', errorMonitor, 'message']
+    const listeners = (): number[] =>
+      events.map((event) => (given as unknown as EventEmitter).listenerCount(event))
+    const connections = async (): Promise<number> =>
+      String(await harness.admin.client('LIST')).split(`name=${harness.name()} `).length - 1
+    const before = listeners()
+    // Behind Sentinel a client of node-redis has two, and a LockClient opens two of its own (decision 0055).
+    const ofGiven = await connections()
+    const locks = await LockClient.connect(given, { onContextEnd: 'keep' })
+    expect(await connections()).toBe(2 * ofGiven)
+    const hold = await kind.of(locks, harness.name()).acquire()
+    const waiting = locks.run(() => kind.of(locks, harness.name()).tryLock(60_000))
+    await hold.release()
+    expect(await waiting).toBe(true)
+    await locks.close({ graceMs: 0 })
+    expect(stateOf(connection)).toBe('ready')
+    expect(listeners()).toEqual(before)
+    await eventually(async () => (await connections()) === ofGiven)
+    expect(await harness.admin.pubsub('CHANNELS', `*${locks.clientId}*`)).toEqual([])
+  })
 
-  itWithHarness('closes the connection it opened itself (I5)', async (harness) => {
+  it('closes the connection it opened itself (I5)', async () => {
     const { url } = harness
     const locks = await LockClient.connect(`${url}?connectionName=${harness.name()}`)
     expect(String(await harness.admin.client('LIST'))).toContain(`name=${harness.name()} `)
@@ -779,26 +726,25 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
 })
 
 describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
-  itWithHarness(
-    'a signal that has aborted already ends the call with its reason, and nothing is taken',
-    async (harness) => {
-      const lock = kind.of(await harness.client(), harness.name())
-      const reason = { any: 'thing' }
-      const signal = AbortSignal.abort(reason)
-      const calls = [
-        () => lock.acquire({ signal }),
-        () => lock.acquire({ signal, waitMs: 1_000 }),
-        () => lock.tryAcquire({ signal }),
-        () => lock.withLock(() => undefined, { signal }),
-      ]
-      for (const call of calls) {
-        await expect(call()).rejects.toBe(reason)
-      }
-      expect(await lock.isLocked()).toBe(false)
-    },
-  )
+  const harness = useHarness()
 
-  itWithHarness('an abort while waiting ends the wait with the reason of the signal', async (harness) => {
+  it('a signal that has aborted already ends the call with its reason, and nothing is taken', async () => {
+    const lock = kind.of(await harness.client(), harness.name())
+    const reason = { any: 'thing' }
+    const signal = AbortSignal.abort(reason)
+    const calls = [
+      () => lock.acquire({ signal }),
+      () => lock.acquire({ signal, waitMs: 1_000 }),
+      () => lock.tryAcquire({ signal }),
+      () => lock.withLock(() => undefined, { signal }),
+    ]
+    for (const call of calls) {
+      await expect(call()).rejects.toBe(reason)
+    }
+    expect(await lock.isLocked()).toBe(false)
+  })
+
+  it('an abort while waiting ends the wait with the reason of the signal', async () => {
     const [locks, others] = [await harness.client(), await harness.client()]
     const held = await kind.rivalOf(others, harness.name()).acquire()
     const lock = kind.of(locks, harness.name())
@@ -823,7 +769,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
     await held.release()
   })
 
-  itWithHarness('an abort after the lock was got changes nothing', async (harness) => {
+  it('an abort after the lock was got changes nothing', async () => {
     const lock = kind.of(await harness.client(), harness.name())
     const abort = new AbortController()
     const hold = await lock.acquire({ signal: abort.signal })
@@ -833,65 +779,56 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
     expect(await hold.release()).toBe('released')
   })
 
-  itWithHarness(
-    'waiters that gave up leave no subscription, no queue and no lock within a second (I8)',
-    async (harness) => {
-      const [locks, others] = [await harness.client(), await harness.client()]
-      const lock = kind.of(locks, harness.name())
-      const held = await kind.rivalOf(others, harness.name()).acquire()
-      const waiting = (): Promise<number> => kind.waiting(harness.admin, harness.name())
-      const abort = new AbortController()
-      const waits = Promise.allSettled([
-        ...Array.from({ length: 10 }, () => lock.acquire({ signal: abort.signal })),
-        ...Array.from({ length: 10 }, () => lock.acquire({ waitMs: 300 })),
-      ])
-      await eventually(async () => (await waiting()) > 0)
-      abort.abort()
-      const outcomes = await waits
-      expect(outcomes.filter((each) => each.status === 'fulfilled')).toEqual([])
-      await eventually(async () => (await waiting()) === 0, 1_000)
-      await held.release()
-      expect(await lock.isLocked()).toBe(false)
-      expect(await lock.tryLock()).toBe(true)
-      await lock.unlock()
-    },
-  )
+  it('waiters that gave up leave no subscription, no queue and no lock within a second (I8)', async () => {
+    const [locks, others] = [await harness.client(), await harness.client()]
+    const lock = kind.of(locks, harness.name())
+    const held = await kind.rivalOf(others, harness.name()).acquire()
+    const waiting = (): Promise<number> => kind.waiting(harness.admin, harness.name())
+    const abort = new AbortController()
+    const waits = Promise.allSettled([
+      ...Array.from({ length: 10 }, () => lock.acquire({ signal: abort.signal })),
+      ...Array.from({ length: 10 }, () => lock.acquire({ waitMs: 300 })),
+    ])
+    await eventually(async () => (await waiting()) > 0)
+    abort.abort()
+    const outcomes = await waits
+    expect(outcomes.filter((each) => each.status === 'fulfilled')).toEqual([])
+    await eventually(async () => (await waiting()) === 0, 1_000)
+    await held.release()
+    expect(await lock.isLocked()).toBe(false)
+    expect(await lock.tryLock()).toBe(true)
+    await lock.unlock()
+  })
 
-  itWithHarness(
-    'a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)',
-    async (harness) => {
-      const [locks, others] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
-      const held = await kind.rivalOf(locks, harness.name()).acquire()
-      const lock = kind.of(others, harness.name())
-      const waiting = signalled()
-      others.on('waiting', () => waiting.resolve())
-      const abort = new AbortController()
-      const first = lock.acquire({ signal: abort.signal })
-      const second = lock.acquire()
-      await waiting.promise
-      await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
-      const released = held.release()
-      abort.abort()
-      await expect(first).rejects.toBe(abort.signal.reason)
-      await released
-      expect(await (await second).release()).toBe('released')
-    },
-  )
+  it('a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)', async () => {
+    const [locks, others] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
+    const held = await kind.rivalOf(locks, harness.name()).acquire()
+    const lock = kind.of(others, harness.name())
+    const waiting = signalled()
+    others.on('waiting', () => waiting.resolve())
+    const abort = new AbortController()
+    const first = lock.acquire({ signal: abort.signal })
+    const second = lock.acquire()
+    await waiting.promise
+    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+    const released = held.release()
+    abort.abort()
+    await expect(first).rejects.toBe(abort.signal.reason)
+    await released
+    expect(await (await second).release()).toBe('released')
+  })
 
-  itWithHarness(
-    'an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)',
-    async (harness) => {
-      const locks = await harness.client({ lockWatchdogTimeout: 600 })
-      const lock = kind.of(locks, harness.name())
-      for (let i = 0; i < 20; i += 1) {
-        const abort = new AbortController()
-        const call = lock.acquire({ signal: abort.signal })
-        abort.abort()
-        await expect(call).rejects.toBe(abort.signal.reason)
-      }
-      // What an aborted try took is given back, on its own way and in its own time.
-      await eventually(() => lock.tryLock(), 1_000)
-      await lock.unlock()
-    },
-  )
+  it('an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)', async () => {
+    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const lock = kind.of(locks, harness.name())
+    for (let i = 0; i < 20; i += 1) {
+      const abort = new AbortController()
+      const call = lock.acquire({ signal: abort.signal })
+      abort.abort()
+      await expect(call).rejects.toBe(abort.signal.reason)
+    }
+    // What an aborted try took is given back, on its own way and in its own time.
+    await eventually(() => lock.tryLock(), 1_000)
+    await lock.unlock()
+  })
 })

@@ -1,8 +1,6 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { itAtOnce } from './support/at-once.js'
-import { useHarness } from './support/harness.js'
-import { useSmallPrograms } from './support/small-program.js'
+import { describe, it, useHarness, useSmallPrograms, itAtOnce } from './support/together.js'
 
 // Longer than the keeper of the process looks away. The timer itself does not keep the process alive.
 const later = (what: string): string => `setTimeout(() => { ${what} }, 2_500).unref()\n`

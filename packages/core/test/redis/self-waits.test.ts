@@ -1,8 +1,6 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { itAtOnce } from './support/at-once.js'
-import { useHarness } from './support/harness.js'
-import { useSmallPrograms } from './support/small-program.js'
+import { describe, it, useHarness, useSmallPrograms, itAtOnce } from './support/together.js'
 
 const WARNED = /\[HOLDFAST_BARE_CALLS\] HoldfastWarning: Lock "[^"]+": a call outside any context has waited/
 const CODE = 'HOLDFAST_BARE_CALLS'

@@ -1,11 +1,12 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { getShare, type SharedRun, type ShareOptions } from '../../src/entries/share/index.js'
 import { enterScript, finishScript } from '../../src/entries/share/scripts.js'
 import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 const LOCK = 'share:oauth:42'
 const rig = useRig()

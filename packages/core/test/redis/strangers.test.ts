@@ -1,7 +1,7 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { useHarness } from './support/harness.js'
-import { useSmallPrograms, type SmallProgram } from './support/small-program.js'
+import { type SmallProgram } from './support/small-program.js'
+import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
 
 interface Mistake {
   /** `locks`, `lock` and its NAME are there. */

@@ -1,10 +1,11 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
-import { eventually, sleep, useHarness } from './support/harness.js'
+import { eventually, sleep } from './support/harness.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
+import { describe, it, useHarness } from './support/together.js'
 
 const CALLERS = 1_000
 

@@ -1,11 +1,12 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { luaSources } from '../../src/redis/lua-sources.js'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { stateOf } from './support/carrier.js'
 import { eventually, sleep } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`

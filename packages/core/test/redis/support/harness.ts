@@ -19,7 +19,7 @@ export class Harness {
     this.admin = openRedis(url, { lazyConnect: true })
   }
 
-  begin(): void | Promise<void> {
+  begin(): void {
     this.prefix = `t${randomUUID().slice(0, 8)}`
   }
 

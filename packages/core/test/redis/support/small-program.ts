@@ -76,24 +76,31 @@ export class SmallProgram {
   }
 }
 
-/**
- * Starts programs that end with their test at the latest. For the top of a describe block.
- * @returns a function that starts what follows `const locks = await LockClient.connect(…)`
- */
-export function useSmallPrograms(): (
-  code: string,
-  options?: { env?: Record<string, string>; client?: object },
-) => SmallProgram {
-  const running: SmallProgram[] = []
-  afterEach(async () => {
-    for (const program of running.splice(0)) {
+/** Programs that end with their test at the latest. */
+export class SmallPrograms {
+  private readonly running: SmallProgram[] = []
+
+  /** Starts what follows `const locks = await LockClient.connect(…)`. */
+  start(
+    code: string,
+    { env = {}, client = {} }: { env?: Record<string, string>; client?: object } = {},
+  ): SmallProgram {
+    const program = new SmallProgram(BEGINNING + code, { env: { OPTIONS: JSON.stringify(client), ...env } })
+    this.running.push(program)
+    return program
+  }
+
+  async finish(): Promise<void> {
+    for (const program of this.running.splice(0)) {
       program.kill()
       await program.ended()
     }
-  })
-  return (code, { env = {}, client = {} } = {}) => {
-    const program = new SmallProgram(BEGINNING + code, { env: { OPTIONS: JSON.stringify(client), ...env } })
-    running.push(program)
-    return program
   }
+}
+
+/** For the top of a describe block. @returns how its tests start programs */
+export function useSmallPrograms(): SmallPrograms['start'] {
+  const programs = new SmallPrograms()
+  afterEach(() => programs.finish())
+  return (...args) => programs.start(...args)
 }

@@ -1,76 +1,181 @@
-import { afterAll, it } from '@jest/globals'
+import { afterAll, describe as describeOfJest, it as itOfJest } from '@jest/globals'
+import type { RedisServerOptions } from '@holdfast/faults/harness'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { atOnce } from './at-once.js'
 import { Harness } from './harness.js'
 import { PrivateServer } from './private-server.js'
+import { Rig } from './rig.js'
+import { SmallPrograms } from './small-program.js'
 
-/** What a test has for itself. */
-interface Fixture {
-  begin(): unknown
-  /** Whether the test failed or not. */
-  finish(): Promise<void>
+// For files whose tests wait for most of their time: with this `it` the tests after one wait beside it, each with names, a
+// server or programs of its own. They share no variable that a hook sets. A test that watches the process as a whole is one
+// of Jest's, before the others.
+
+/** A thing that each test has for itself. */
+interface Fixture<Own> {
+  begin(): Own | Promise<Own>
+  /** Called whether the test failed or not. */
+  finish(own: Own): unknown
 }
+type AnyFixture = Fixture<unknown>
 
 // With more, a busy machine lets the short leases of tests end.
 const AT_ONCE = 8
 
-/** Tests of this file that wait, in their order. */
-const waiting: (() => Promise<unknown>)[] = []
+const current = new AsyncLocalStorage<Map<AnyFixture, unknown>>()
+/** The tests of this file, in their order. */
+const tests: (() => Promise<unknown>)[] = []
 const begun: Promise<unknown>[] = []
+/** Those of the `describe` whose body runs, and of those around it. */
+let wanted: readonly AnyFixture[] = []
 
-const beginUpTo = (end: number): void => {
-  while (begun.length < Math.min(end, waiting.length)) begun.push(waiting[begun.length]!())
+type Check = (...args: unknown[]) => unknown
+
+const testOf = (check: Check, args: readonly unknown[] = []): (() => Promise<void>) => {
+  const [place, fixtures] = [tests.length, wanted]
+  tests.push(() => current.run(new Map(), () => failureOf(fixtures, async () => await check(...args))))
+  return async () => {
+    while (begun.length < Math.min(place + AT_ONCE, tests.length)) begun.push(tests[begun.length]!())
+    const failure = await begun[place]
+    if (failure !== undefined) throw failure as Error
+  }
+}
+
+const failureOf = async (
+  [fixture, ...others]: readonly AnyFixture[],
+  check: () => Promise<unknown>,
+): Promise<unknown> => {
+  const failures: unknown[] = []
+  const attempt = (step: () => unknown): Promise<void> =>
+    Promise.resolve()
+      .then(step)
+      .then(
+        () => undefined,
+        (error: unknown) => void failures.push(error),
+      )
+  if (fixture === undefined) await attempt(check)
+  else {
+    await attempt(async () => {
+      const own = await fixture.begin()
+      current.getStore()!.set(fixture, own)
+      failures.push(...[await failureOf(others, check)].filter((each) => each !== undefined))
+      await attempt(() => fixture.finish(own))
+    })
+  }
+  return failures[0]
+}
+
+const argumentsIn = (row: unknown): unknown[] => (Array.isArray(row) ? row : [row])
+
+export const it = Object.assign(
+  (title: string, check: Check, limitMs?: number) => {
+    itOfJest(title, testOf(check), limitMs)
+  },
+  {
+    each: (table: readonly unknown[]) => (title: string, check: Check, limitMs?: number) => {
+      for (const row of table) itOfJest.each([row])(title, testOf(check, argumentsIn(row)), limitMs)
+    },
+  },
+) as unknown as typeof itOfJest
+
+/** As `itAtOnce` of at-once.ts. */
+export const itAtOnce = <T extends { readonly name: string }>(
+  title: string,
+  all: readonly T[],
+  check: (each: T) => Promise<void>,
+): void => {
+  it(`${title}: ${all.map(({ name }) => name).join(', ')}`, () => atOnce(all, check))
+}
+
+const scope =
+  (body: (...args: unknown[]) => void) =>
+  (...args: unknown[]): void => {
+    const around = wanted
+    body(...args)
+    wanted = around
+  }
+
+export const describe = Object.assign(
+  (title: string, body: () => void) => {
+    describeOfJest(title, scope(body))
+  },
+  {
+    each: (table: readonly unknown[]) => (title: string, body: (...args: unknown[]) => void) => {
+      describeOfJest.each([...table])(title, scope(body))
+    },
+  },
+) as unknown as typeof describeOfJest
+
+/** @returns what stands for the thing of the test that uses it */
+function use<Own extends object>(fixture: Fixture<Own>): Own {
+  wanted = [...wanted, fixture]
+  return new Proxy({} as Own, {
+    get: (_, name) => {
+      const own = current.getStore()?.get(fixture) as Own
+      const value: unknown = Reflect.get(own, name)
+      return typeof value === 'function' ? (value.bind(own) as unknown) : value
+    },
+  })
+}
+
+export const useHarness = (): Harness =>
+  use({
+    begin: async () => {
+      const harness = new Harness()
+      await harness.admin.connect()
+      harness.begin()
+      return harness
+    },
+    finish: async (harness) => {
+      try {
+        await harness.finish()
+      } finally {
+        harness.admin.disconnect()
+      }
+    },
+  })
+
+export const usePrivateServer = (): PrivateServer =>
+  use({
+    begin: async () => {
+      const server = new PrivateServer()
+      await server.begin()
+      return server
+    },
+    finish: (server) => server.finish(),
+  })
+
+/** A server passes to a later test when one has ended well. */
+export function useRig(options: RedisServerOptions = {}): Rig {
+  const idle: Rig[] = []
+  const all: Rig[] = []
+  afterAll(async () => {
+    await Promise.all(begun)
+    await Promise.all(all.map((rig) => rig.stop()))
+  })
+  const started = async (): Promise<Rig> => {
+    const rig = new Rig()
+    all.push(rig)
+    await rig.start(options)
+    return rig
+  }
+  return use({
+    begin: async () => {
+      const rig = idle.pop() ?? (await started())
+      await rig.begin()
+      return rig
+    },
+    finish: async (rig) => {
+      await rig.finish()
+      idle.push(rig)
+    },
+  })
+}
+
+export const useSmallPrograms = (): SmallPrograms['start'] => {
+  const programs = use({ begin: () => new SmallPrograms(), finish: (all) => all.finish() })
+  return (...args) => programs.start(...args)
 }
 
 // Where a part of the tests is run, others have begun as well.
 afterAll(() => Promise.all(begun))
-
-/**
- * Makes a function as `it`, for tests that wait for most of their time: while one is due, those after it wait, too. Each
- * has a fixture with names, or a server, of its own. A test that watches the process as a whole is a plain `it` before them.
- */
-function together<F extends Fixture>(make: () => F) {
-  return (title: string, check: (fixture: F) => Promise<void>): void => {
-    const place = waiting.length
-    waiting.push(() => outcomeOf(make(), check))
-    it(title, async () => {
-      beginUpTo(place + AT_ONCE)
-      const outcome = await begun[place]
-      if (outcome) throw outcome as Error
-    })
-  }
-}
-
-/** @returns what it failed with */
-async function outcomeOf<F extends Fixture>(
-  fixture: F,
-  check: (fixture: F) => Promise<void>,
-): Promise<unknown> {
-  try {
-    await fixture.begin()
-    try {
-      await check(fixture)
-    } finally {
-      await fixture.finish()
-    }
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
-
-class OwnHarness extends Harness {
-  override async begin(): Promise<void> {
-    await super.begin()
-    await this.admin.connect()
-  }
-
-  override async finish(): Promise<void> {
-    try {
-      await super.finish()
-    } finally {
-      this.admin.disconnect()
-    }
-  }
-}
-
-export const itWithHarness = together(() => new OwnHarness())
-export const itWithServer = together(() => new PrivateServer())
