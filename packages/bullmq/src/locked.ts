@@ -1,4 +1,12 @@
-import { detached, isLockError, nativeSignal, type Hold, type LockHold } from '@holdfast/core'
+import {
+  detached,
+  isLockError,
+  nativeSignal,
+  type Hold,
+  type LockBusyError,
+  type LockHold,
+  type LockTimeoutError,
+} from '@holdfast/core'
 import type { Job, Processor } from 'bullmq'
 import { lockOf } from './lock-of.js'
 import {
@@ -18,7 +26,7 @@ import { postpone, putBack } from './postpone.js'
  *
  * A job fails, and uses up an attempt, if the lock was lost during the work (LockLostError, even if the processor has
  * returned a result), if Redis does not answer (RedisUnavailableError), if `name` returns no valid name
- * (InvalidArgumentError), and on a conflict if `onConflict` says so (LockTimeoutError). If its client is closing, a job that
+ * (InvalidArgumentError), and on a conflict if `onConflict` says so (LockTimeoutError, LockBusyError). If its client is closing, a job that
  * has not begun goes back to the queue, and uses up no attempt.
  * @throws InvalidArgumentError
  */
@@ -52,7 +60,7 @@ async function run<J extends Job, R>(
   options: LockedOptions<J>,
   { job, token, signal }: Call<J>,
 ): Promise<R> {
-  const { onConflict = 'delay', leaseMs, renew, delayMs } = options
+  const { onConflict = 'delay', leaseMs, renew, delayMs, maxWaiting } = options
   const waitMs = options.waitMs ?? (onConflict === 'wait' ? undefined : 0)
   let isInside = false as boolean
   const work = (hold: LockHold): Promise<R> | R => {
@@ -60,10 +68,10 @@ async function run<J extends Job, R>(
     return processor(job, token, signal ? AbortSignal.any([hold.signal, signal]) : hold.signal, hold)
   }
   try {
-    return await lockOf(job, options).withLock(work, { waitMs, leaseMs, renew, signal })
+    return await lockOf(job, options).withLock(work, { waitMs, leaseMs, renew, signal, maxWaiting })
   } catch (error) {
     // The processor's errors are its own, even if another lock was busy for it.
-    if (!isInside && onConflict === 'delay' && isLockError(error, 'LOCK_TIMEOUT')) {
+    if (!isInside && onConflict === 'delay' && isConflict(error)) {
       throw await postpone(job, token, { error, delayMs })
     }
     if (!isInside && isLockError(error, 'CLIENT_CLOSED')) {
@@ -71,6 +79,10 @@ async function run<J extends Job, R>(
     }
     throw isInside || error !== signal?.reason ? error : cancelled(job, error)
   }
+}
+
+function isConflict(error: unknown): error is LockTimeoutError | LockBusyError {
+  return isLockError(error, 'LOCK_TIMEOUT') || isLockError(error, 'LOCK_BUSY')
 }
 
 /** BullMQ's reason is a text or undefined, but it stores the message of an error. */

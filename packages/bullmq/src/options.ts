@@ -10,7 +10,7 @@ import type { Job } from 'bullmq'
 
 /**
  * How to treat a job whose resource is busy. `delay`: returns it to the queue as delayed. `wait`: waits in the
- * worker. `fail`: fails it with the LockTimeoutError, which uses up one of its attempts.
+ * worker. `fail`: fails it with the LockTimeoutError or LockBusyError, which uses up one of its attempts.
  */
 export type OnConflict = 'delay' | 'wait' | 'fail'
 
@@ -27,6 +27,8 @@ export interface ConflictOptions<J> {
   readonly delayMs?: number | ((job: J) => number) | undefined
   /** How long a job waits in the worker before it counts as a conflict. Default: 0; with `wait`: no limit. */
   readonly waitMs?: number | undefined
+  /** How many may wait for the lock when a job would wait in the worker; with more it counts as a conflict at once. */
+  readonly maxWaiting?: number | undefined
   /**
    * The lease. Not renewed, unless `renew` is true: Redis frees the lock after it in any case. Default: renewed by the
    * watchdog.
@@ -69,6 +71,7 @@ const LOCKED_OPTIONS: KnownKeys<EveryOption> = {
   onConflict: true,
   delayMs: true,
   waitMs: true,
+  maxWaiting: true,
   leaseMs: true,
   renew: true,
   locks: true,
@@ -80,12 +83,18 @@ const LOCKED_OPTIONS: KnownKeys<EveryOption> = {
 export function checkLockedOptions(processor: unknown, options: LockedOptions<never>): void {
   check('processor', processor, typeof processor === 'function', 'a function')
   checkOptions('options', options, LOCKED_OPTIONS)
-  const { onConflict = 'delay', delayMs = 1, waitMs = 0, leaseMs = 1 } = options
+  const { onConflict = 'delay', delayMs = 1, waitMs = 0, leaseMs = 1, maxWaiting = 0 } = options
   check('onConflict', onConflict, STRATEGIES.includes(onConflict), "one of 'delay', 'wait', 'fail'")
   if (typeof delayMs !== 'function') {
     checkDelay(delayMs)
   }
   check('waitMs', waitMs, isNumber(waitMs) && waitMs >= 0, 'a number of milliseconds, not negative')
+  check(
+    'maxWaiting',
+    maxWaiting,
+    Number.isSafeInteger(maxWaiting) && maxWaiting >= 0,
+    'an integer of at least 0',
+  )
   check('leaseMs', leaseMs, isNumber(leaseMs) && leaseMs > 0, 'a number of milliseconds, greater than 0')
   checkRenew(options)
   if ('lock' in options) {

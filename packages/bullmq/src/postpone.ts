@@ -1,7 +1,12 @@
 // eslint-disable-next-line no-restricted-imports -- the clock is BullMQ's: the client, and its runtime, are closed
 import { setTimeout } from 'node:timers/promises'
 import { DelayedError, type Job } from 'bullmq'
-import { InvalidArgumentError, type ClientClosedError, type LockTimeoutError } from '@holdfast/core'
+import {
+  InvalidArgumentError,
+  type ClientClosedError,
+  type LockBusyError,
+  type LockTimeoutError,
+} from '@holdfast/core'
 import { defaultDelay } from './default-delay.js'
 import { checkDelay } from './options.js'
 
@@ -12,7 +17,10 @@ import { checkDelay } from './options.js'
 export async function postpone<J extends Job>(
   job: J,
   token: string | undefined,
-  conflict: { readonly error: LockTimeoutError; readonly delayMs: number | ((job: J) => number) | undefined },
+  conflict: {
+    readonly error: LockTimeoutError | LockBusyError
+    readonly delayMs: number | ((job: J) => number) | undefined
+  },
 ): Promise<DelayedError> {
   // eslint-disable-next-line no-restricted-properties -- only that jobs differ matters
   const { error, delayMs = defaultDelay(job.attemptsStarted, Math.random()) } = conflict

@@ -6,6 +6,7 @@ import { holderInWords, nameOf, type LockHolder } from './lock-holder.js'
 /** Stable codes; compare these rather than classes when two copies of the package may be installed. */
 export type LockErrorCode =
   | 'LOCK_TIMEOUT'
+  | 'LOCK_BUSY'
   | 'LOCK_LOST'
   | 'NOT_LOCK_OWNER'
   | 'SELF_DEADLOCK'
@@ -108,6 +109,17 @@ export interface TimeoutDetails {
   readonly what?: string | undefined
 }
 
+/** Details of a call that did not begin to wait. */
+export interface BusyDetails {
+  readonly lockName: string
+  readonly waiting: number
+  readonly maxWaiting: number
+  readonly firstWaitedMs: number | undefined
+  readonly holder: LockHolder | undefined
+  /** The kind of thing that the message names. Default: "Lock". */
+  readonly what?: string | undefined
+}
+
 /** The wait ended while another owner held the lock, or the permits. */
 export class LockTimeoutError extends LockError {
   declare readonly code: 'LOCK_TIMEOUT'
@@ -138,6 +150,35 @@ export class LockTimeoutError extends LockError {
     this.permitsLeft = details.permits?.free
     this.permitsWanted = details.permits?.wanted
     this.nodes = details.nodes
+  }
+}
+
+/** The call would have had to wait, and as many as `maxWaiting` allows wait already. It did not begin to wait. */
+export class LockBusyError extends LockError {
+  declare readonly code: 'LOCK_BUSY'
+  /** Number of waiting callers: exact for a fair lock, else the number of those that this client knows of, at least. */
+  readonly waiting: number
+  readonly maxWaiting: number
+  /** For how long the first of them has waited, ms; undefined: not known, as where only other clients wait. */
+  readonly firstWaitedMs: number | undefined
+  readonly holder: LockHolder | undefined
+
+  constructor(details: BusyDetails) {
+    const { lockName, waiting, maxWaiting, firstWaitedMs, holder, what = 'Lock' } = details
+    const first = firstWaitedMs === undefined ? '' : `, the first for ${Math.round(firstWaitedMs)} ms`
+    const line = waiting === 0 ? 'it is not free' : `${waiting} wait for it already${first}`
+    const held = holder ? `; ${holderInWords(holder)}` : ''
+    super(
+      'LOCK_BUSY',
+      `${what} "${lockName}" is busy: ${line}, and maxWaiting is ${maxWaiting}${held}. Try again later.`,
+      {
+        lockName,
+      },
+    )
+    this.waiting = waiting
+    this.maxWaiting = maxWaiting
+    this.firstWaitedMs = firstWaitedMs
+    this.holder = holder
   }
 }
 
@@ -441,6 +482,7 @@ type ErrorOfCore =
   | ContextRequiredError
   | HolderChangedError
   | InvalidArgumentError
+  | LockBusyError
   | LockLostError
   | LockTimeoutError
   | NotLockOwnerError

@@ -67,6 +67,7 @@ export {
   InvalidArgumentError,
   LockError,
   LockLostError,
+  LockBusyError,
   LockTimeoutError,
   NotLockOwnerError,
   NotReentrantError,

@@ -4,6 +4,7 @@ import {
   checkFunction,
   checkInteger,
   checkLease,
+  checkMaxWaiting,
   checkMethods,
   checkOneOf,
   checkOptions,
@@ -87,6 +88,11 @@ export interface LockClientOptions {
    * `lockWatchdogTimeout`, renewed; of permits none.
    */
   leaseMs?: number | undefined
+  /**
+   * How many may wait for a lock, or for permits, when another call would have to wait: that one rejects with
+   * LockBusyError at once, unless it has a `maxWaiting` of its own. Default: no bound.
+   */
+  maxWaiting?: number | undefined
   /** Maximum age of a renewed hold: after it renewal stops, so that a stuck holder loses its lock. Default: off. */
   maxHoldMs?: number | undefined
   /** How to treat Redisson-style calls outside any context. Default 'warn'. */
@@ -181,6 +187,7 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   releaseWaitMs: true,
   waitMs: true,
   leaseMs: true,
+  maxWaiting: true,
   maxHoldMs: true,
   bareCalls: true,
   onContextEnd: true,
@@ -213,6 +220,7 @@ export interface ResolvedOptions {
   /** undefined: no limit. */
   readonly waitMs: number | undefined
   readonly leaseMs: number | undefined
+  readonly maxWaiting: number | undefined
   readonly maxHoldMs: number | undefined
   readonly bareCalls: BareCallsPolicy
   readonly onContextEnd: ContextEndPolicy
@@ -255,6 +263,7 @@ export function resolveOptions(
     releaseWaitMs: givenOr(options.releaseWaitMs, 1_000),
     waitMs: options.waitMs,
     leaseMs: options.leaseMs,
+    maxWaiting: options.maxWaiting,
     maxHoldMs: options.maxHoldMs,
     bareCalls: givenOr(options.bareCalls, 'warn'),
     onContextEnd: givenOr(options.onContextEnd, 'warn'),
@@ -302,6 +311,7 @@ function check(options: ResolvedOptions): void {
   checkDuration('releaseWaitMs', options.releaseWaitMs, 'zero')
   checkDuration('waitMs', options.waitMs, 'zero')
   checkLease('leaseMs', options.leaseMs)
+  checkMaxWaiting(options.maxWaiting)
   checkDuration('maxHoldMs', options.maxHoldMs, 'positive')
   checkOneOf('bareCalls', options.bareCalls, ['warn', 'allow', 'throw'])
   checkOneOf('onContextEnd', options.onContextEnd, ['warn', 'release', 'keep'])

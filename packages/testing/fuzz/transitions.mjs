@@ -59,6 +59,7 @@ const PLAIN = {
     [c.channel, w.pick([c.publish, '']), c.inbox, ...c.perhaps(w.owner())],
   ],
   'lock/inspect': (c) => [[c.lock], []],
+  'lock/listeners': (c) => [[c.lock], [c.channel, c.publish]],
   'lock/release': (c, w) => [
     [c.lock, c.line, c.tombstone, ...c.perhaps(c.note)],
     [
@@ -112,7 +113,15 @@ const FAIR = {
         '5000',
         w.pick(['0', '0', '-1', '1', '2']),
       ],
-      ...[c.inbox, c.channel, c.publish, c.marks, ...(w.chance(0.5) ? [c.noteWish, ...c.perhaps('1')] : [])],
+      ...[
+        c.inbox,
+        c.channel,
+        c.publish,
+        c.marks,
+        ...(w.chance(0.5)
+          ? [c.noteWish, ...(w.chance(0.5) ? [w.pick(['', '1']), ...c.perhaps(w.pick(['0', '1', '3']))] : [])]
+          : []),
+      ],
     ],
   ],
   'fair-lock/force-release': (c, w) => [

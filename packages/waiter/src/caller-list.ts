@@ -41,6 +41,14 @@ export class CallerList {
     caller.close()
   }
 
+  /** Without those that have just entered: the head, or the last ones, which try at once because they fit. */
+  get parkedCount(): number {
+    let entered = 0
+    for (let caller = this.tail; caller && !caller.isParked; caller = caller.previous) entered += 1
+    const isHeadCounted = this.head?.isParked !== false || entered === this.length
+    return this.length - entered - (isHeadCounted ? 0 : 1)
+  }
+
   /** The head and the adjacent callers that share with it. */
   sharedFront(): ParkedCaller[] {
     const front = []

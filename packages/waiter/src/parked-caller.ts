@@ -74,6 +74,15 @@ export class ParkedCaller implements Ticket<unknown> {
     return ms > 0 && this.ends?.limit && this.host.clock.now() + ms >= this.ends.limit.dueAt ? 0 : ms
   }
 
+  get startedAt(): number | undefined {
+    return this.request.startedAt
+  }
+
+  /** It sleeps, or waits behind others. */
+  get isParked(): boolean {
+    return this.state === 'parked'
+  }
+
   get isHere(): boolean {
     return this.state !== 'settled'
   }

@@ -46,7 +46,7 @@ import type { LineSetting } from './line-setting.js'
 import { LineSubscription } from './line-subscription.js'
 import { ParkedCaller, type CallerHost } from './parked-caller.js'
 import { pauseAfter } from './retry-pause.js'
-import type { Attempt, WaitOutcome, WaitRequest } from './wait-request.js'
+import type { Attempt, WaitingCallers, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** The attempts sent together: the head's, or one of each adjacent caller that shares. */
 interface Flight {
@@ -91,6 +91,10 @@ export class WaitLine implements CallerHost {
 
   get length(): number {
     return this.callers.length
+  }
+
+  get waiting(): WaitingCallers {
+    return { waiting: this.callers.parkedCount, firstStartedAt: this.callers.head?.startedAt }
   }
 
   get isListening(): boolean {

@@ -64,6 +64,8 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    * end with a refusal, not without an answer. Default 0.
    */
   answerMs?: number | undefined
+  /** When the caller came, on the waiter's clock, for `Waiter.lineAt`. */
+  startedAt?: number | undefined
   /** Ends the wait at any moment; the outcome rejects with `signal.reason`. */
   signal?: AbortSignal | undefined
   /**
@@ -108,6 +110,14 @@ export type WaitOutcome<T> =
   | { kind: 'unavailable'; error: unknown }
   /** `leave()` was called. */
   | { kind: 'left' }
+
+/** The callers of one queue that wait. */
+export interface WaitingCallers {
+  /** One that has just entered, and may get at once what it wants, does not count. */
+  readonly waiting: number
+  /** `startedAt` of the first in line, if it gave that. */
+  readonly firstStartedAt: number | undefined
+}
 
 /** A caller's place in a line. */
 export interface Ticket<R> {

@@ -5,7 +5,7 @@ import type { LineSetting } from './line-setting.js'
 import { rejectionOf } from './parked-caller.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
 import { WaitLine } from './wait-line.js'
-import type { Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
+import type { Ticket, WaitingCallers, WaitOutcome, WaitRequest } from './wait-request.js'
 import type { WakeSource } from './wake-source.js'
 
 /** The clock of a waiter, its randomness and its intervals. */
@@ -20,6 +20,8 @@ export interface WaiterOptions {
    */
   unavailableTimeoutMs?: number | undefined
 }
+
+const NOBODY: WaitingCallers = { waiting: 0, firstStartedAt: undefined }
 
 /** Queues callers in lines, one per queue, and lets the head of each try whenever a try may succeed. */
 export class Waiter {
@@ -113,6 +115,11 @@ export class Waiter {
   /** Returns whether the subscription of the queue's line is confirmed. */
   isListening(queue: string): boolean {
     return this.lines.get(queue)?.isListening ?? false
+  }
+
+  /** Counts the callers of the queue that wait. */
+  lineAt(queue: string): WaitingCallers {
+    return this.lines.get(queue)?.waiting ?? NOBODY
   }
 
   /** Returns whether the queue's line has callers, trying or sleeping. */

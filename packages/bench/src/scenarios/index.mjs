@@ -6,6 +6,7 @@ import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
 import { network } from './network.mjs'
 import { noisyNeighbour } from './noisy-neighbour.mjs'
+import { overload } from './overload.mjs'
 import { renewals } from './renewals.mjs'
 import { share } from './share.mjs'
 import { shares } from './shares.mjs'
@@ -42,4 +43,5 @@ export const SCENARIOS = [
   renewals,
   share,
   shares,
+  overload,
 ]

@@ -1,6 +1,7 @@
 // A process of the bench. What it does is asked for by its parent, and it ends with it.
 import { serveWorker } from '@holdfast/faults/harness'
 import { contend } from '../contend.mjs'
+import * as arrivals from './arrivals.mjs'
 import * as chain from './chain.mjs'
 import * as crowd from './crowd.mjs'
 import * as delayLine from './delay-line.mjs'
@@ -47,6 +48,9 @@ serveWorker({
   callShare: share.callShare,
   heardPush: share.heardPush,
   barePush: share.barePush,
+  openArrivals: arrivals.openArrivals,
+  closeArrivals: arrivals.closeArrivals,
+  takeArrivals: arrivals.takeArrivals,
   openTurns: turns.openTurns,
   takeTurns: turns.takeTurns,
   closeTurns: turns.closeTurns,

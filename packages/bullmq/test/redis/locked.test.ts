@@ -160,6 +160,19 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
     },
   )
 
+  it('fails it with LOCK_BUSY at once, where it would wait in the worker behind as many as maxWaiting', async () => {
+    const { running, open, processor } = gate()
+    const limits = { onConflict: 'fail', waitMs: 60_000, maxWaiting: 0 } as const
+    const worker = rig.worker(locked(processor, { locks, name, ...limits }), { concurrency: 2 })
+    const failures: unknown[] = []
+    worker.on('failed', (_job, error) => void failures.push(error))
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    await reaches(await queue.add('second', { resource: 'a' }), 'failed')
+    expect(failures).toEqual([expect.objectContaining({ code: 'LOCK_BUSY', waiting: 0, maxWaiting: 0 })])
+    open()
+  })
+
   it("is the worker's signal and the hold's in one: cancelled, it aborts (I1)", async () => {
     const seen = signalled<unknown>()
     const worker = rig.worker(

@@ -88,7 +88,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   ) {
     const { options, defaultWaitMs } = request
     // The request to one of several locks was decided for all of them.
-    const defaults = { waitMs: defaultWaitMs, leaseMs: request.whole ? undefined : session.options.leaseMs }
+    const { leaseMs: usualMs, maxWaiting } = session.options
+    const defaults = request.whole
+      ? { waitMs: defaultWaitMs, leaseMs: undefined, maxWaiting: undefined }
+      : { waitMs: defaultWaitMs, leaseMs: usualMs, maxWaiting }
     this.limits = limitsOf(options, defaults, session.contexts)
     this.site = request.site
     this.ofCallback = request.ofCallback
@@ -109,6 +112,10 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   get leaseMs(): number | undefined {
     return this.limits.leaseMs
+  }
+
+  get maxWaiting(): number | undefined {
+    return this.limits.maxWaiting
   }
 
   get isUnlimited(): boolean {
@@ -202,6 +209,7 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   parked(ticket: Ticket<unknown>): void {
     if (!this.hasParked) {
       this.hasParked = true
+      this.whole?.parked()
       this.session.waitReporter.parked(this, ticket)
       if (!this.site && !this.whole && this.waitMs === undefined) {
         this.session.selfWaits.parked(this)

@@ -1,4 +1,4 @@
-import { checkLease, checkWait, checkOptions } from '../arguments/validate.js'
+import { checkLease, checkMaxWaiting, checkWait, checkOptions } from '../arguments/validate.js'
 import { nativeSignal } from '../arguments/native-signal.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { InvalidArgumentError } from '../errors.js'
@@ -32,6 +32,12 @@ export interface AcquireOptions {
   renew?: boolean | undefined
   /** Ends the wait; the call rejects with its reason. */
   signal?: AbortSignal | undefined
+  /**
+   * The call rejects with LockBusyError at once, instead of waiting, where so many wait for the lock already; also
+   * `tryLock` and `tryAcquire` with a wait. 0: it never waits. Exact for fair locks; for the others so many wait at least:
+   * callers of this client, and each other client that waits as one. Default: the client's `maxWaiting`, else no bound.
+   */
+  maxWaiting?: number | undefined
 }
 
 const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = {
@@ -39,6 +45,7 @@ const ACQUIRE_OPTIONS: KnownKeys<AcquireOptions> = {
   leaseMs: true,
   renew: true,
   signal: true,
+  maxWaiting: true,
 }
 
 /** The limits of a call, for one lock or for several. */
@@ -49,6 +56,8 @@ export interface CallLimits {
   readonly leaseMs: number | undefined
   readonly renews: boolean
   readonly signal: AbortSignal | undefined
+  /** undefined: no bound. */
+  readonly maxWaiting: number | undefined
   /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
 }
@@ -59,6 +68,8 @@ export interface CallDefaults {
   readonly waitMs: number | undefined
   /** undefined: that of the watchdog, renewed. */
   readonly leaseMs: number | undefined
+  /** undefined: no bound. */
+  readonly maxWaiting: number | undefined
 }
 
 /** The limits of most calls. */
@@ -67,6 +78,7 @@ const NO_LIMITS: CallLimits = {
   leaseMs: undefined,
   renews: true,
   signal: undefined,
+  maxWaiting: undefined,
   isUnlimited: true,
 }
 
@@ -85,23 +97,19 @@ export function limitsOf(
     leaseMs = defaults.leaseMs,
     renew = leaseMs === undefined,
     signal: given,
+    maxWaiting = defaults.maxWaiting,
   } = options
   checkWait('waitMs', waitMs)
+  checkMaxWaiting(maxWaiting)
   checkLevelLease(leaseMs)
   checkRenew(renew, leaseMs)
   const signal = contexts.signalBeside(nativeSignal(given))
-  const hasNone = waitMs === undefined && leaseMs === undefined && !signal
-  return hasNone ? NO_LIMITS : limits(waitMs, leaseMs, renew, signal)
-}
-
-function limits(
-  waitMs: number | undefined,
-  leaseMs: number | undefined,
-  renews: boolean,
-  signal: AbortSignal | undefined,
-): CallLimits {
+  if (waitMs === undefined && leaseMs === undefined && !signal && maxWaiting === undefined) {
+    return NO_LIMITS
+  }
   const isUnlimited = waitMs === undefined
-  return { waitMs: waitMs === Infinity ? undefined : waitMs, leaseMs, renews, signal, isUnlimited }
+  const limitMs = waitMs === Infinity ? undefined : waitMs
+  return { waitMs: limitMs, leaseMs, renews: renew, signal, maxWaiting, isUnlimited }
 }
 
 /** @throws InvalidArgumentError nothing would end a lease that has no length and is not renewed */

@@ -108,8 +108,8 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
   }
 
-  private termsOf({ leaseMs = this.usualMs, note }: LevelRequest, waits: boolean): AcquireTerms {
-    return { leaseMs, waits, rule: this.rule, note }
+  private termsOf({ leaseMs = this.usualMs, note, maxWaiting }: LevelRequest, waits: boolean): AcquireTerms {
+    return { leaseMs, waits, rule: this.rule, note, maxWaiting }
   }
 
   /**

@@ -37,6 +37,8 @@ export interface AsyncContext {
 export interface WholeCall {
   /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
   givesBack(work: Promise<unknown>): void
+  /** A part has to wait. */
+  parked(): void
 }
 
 /** A call for a lock, as `Contention` and `Reentry` see it: its limits, and where to report the outcome. */
@@ -49,6 +51,7 @@ export interface CallInProgress<T = unknown> extends LevelRequest {
   readonly signal: AbortSignal | undefined
   /** Time left to wait, ms. 0 stays 0, exactly one attempt; a wait that has begun never becomes 0. */
   readonly timeoutMs: number
+  readonly startedAt: number
   /** Time since the call began, ms. */
   readonly waitedMs: number
   /** Null without subscribers. */

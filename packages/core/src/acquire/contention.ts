@@ -3,7 +3,9 @@ import { ANSWER_MS } from './acquire-options.js'
 import { undoLate, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
 import { enclosing } from '../context/context.js'
+import { LockBusyError } from '../errors.js'
 import { failureOfTry, ForeignWait, mayBeString, pauseBehindString, type Trier } from './foreign-wait.js'
+import { LineBound } from './line-bound.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { CallerLine, QueueCandidate } from '../kinds/lock-protocol.js'
 import type { ReentryRule } from '../entry/entry-command.js'
@@ -65,6 +67,10 @@ export class Contention<T>
     return this.call.timeoutMs
   }
 
+  get startedAt(): number {
+    return this.call.startedAt
+  }
+
   get answerMs(): number {
     return ANSWER_MS
   }
@@ -84,9 +90,13 @@ export class Contention<T>
 
   /**
    * Also while its own client has the lock and may pass it on: Redis would only refuse, and a caller that sleeps can be
-   * offered the lock. `Acquisition.passesNoMore` ends that, or the bounds of passing do.
+   * offered the lock. `Acquisition.passesNoMore` ends that, or the bounds of passing do. Not with `maxWaiting`: a call that
+   * has to wait may be refused, which is said at once.
    */
   standsBackMs(after: 'message' | 'entering'): number {
+    if (this.bound?.isFirst) {
+      return 0
+    }
     const { recentHolds, held, runtime } = this.session
     const { protocol, leaseMs } = this.call
     const ms = recentHolds.standsBackMs(protocol, after)
@@ -127,6 +137,9 @@ export class Contention<T>
 
   private obtained(outcome: WaitOutcome<boolean>): Held | Busy | NotYet {
     this.hasLeft = true
+    if (outcome.kind === 'left' && this.bound?.busy) {
+      throw this.bound.busy
+    }
     if (outcome.kind === 'done' && outcome.value) {
       return this.begin() ?? this.abandon('expired-on-arrival')
     }
@@ -155,16 +168,42 @@ export class Contention<T>
   /**
    * Enters the queue. An attempt that is `done` with false means: the call's context came to hold the lock, so there
    * is something to re-enter.
+   * @throws LockBusyError
    */
   standInLine(): Promise<T> {
-    const { protocol, site } = this.call
+    const { protocol, site, maxWaiting, waitMs } = this.call
+    if (maxWaiting !== undefined && waitMs !== 0 && protocol.boundsLine !== true) {
+      this.line = this.boundTo(maxWaiting)
+    }
     const ticket = this.session.waiter.enter<boolean, T>(this)
+    if (this.bound?.isFirst === false) {
+      this.session.background.run(this.bound.watch(ticket))
+    }
     const context = site?.context
     if (!context) {
       return ticket.outcome
     }
     const stopListening = context.onHeld(protocol.scope, () => ticket.leave())
     return ticket.outcome.finally(stopListening)
+  }
+
+  private boundTo(maxWaiting: number): LineBound {
+    const { lockName, key } = this.call.protocol
+    const holder = () => this.session.lastHolders.holderOf(key)
+    return new LineBound(this.session, { lockName, key, holder }, this.ownLine, maxWaiting)
+  }
+
+  private get bound(): LineBound | null {
+    return this.line instanceof LineBound ? this.line : null
+  }
+
+  /** A first try. */
+  private async tryWithin(bound: LineBound): Promise<Attempt<boolean>> {
+    const attempt = await bound.after(this.acquisition.tryFirst(this.call, this))
+    if (attempt.kind === 'refused') {
+      this.line = bound.line
+    }
+    return attempt
   }
 
   attempt(): Answer<Attempt<boolean>> {
@@ -194,7 +233,7 @@ export class Contention<T>
   }
 
   tryInRedis(): Answer<Attempt<boolean>> {
-    return this.acquisition.tryFirst(this.call, this)
+    return this.bound?.isFirst ? this.tryWithin(this.bound) : this.acquisition.tryFirst(this.call, this)
   }
 
   /** Accepts or declines an offer made while it sleeps. If declined, it asks Redis. */
@@ -240,11 +279,22 @@ export class Contention<T>
     if (!this.hasLeft) {
       this.call.refused(reply)
     }
+    if (reply.full) {
+      throw this.full(reply.full)
+    }
     this.refusals += 1
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const behindString = reply.isForeign ? pauseBehindString(this.session, this.call, reply) : undefined
     const pauseMs = this.call.protocol.pauseAfter?.(this.refusals) ?? behindString ?? Number.POSITIVE_INFINITY
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs, this.lifeAfter(reply)) }
+  }
+
+  /** Redis has not put it into the line of a fair lock. */
+  private full({ waiting, firstWaitedMs }: NonNullable<HeldReply['full']>): LockBusyError {
+    const { protocol, maxWaiting = 0 } = this.call
+    const { lockName, key } = protocol
+    const holder = this.session.lastHolders.holderOf(key)
+    return new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder })
   }
 
   /**

@@ -9,6 +9,8 @@ export interface LevelRequest {
   readonly renews: boolean
   /** 0: a single attempt. */
   readonly waitMs: number | undefined
+  /** How many may wait already if it has to wait; undefined: any number. */
+  readonly maxWaiting?: number | undefined
   /** For `withLock`, which releases it. */
   readonly ofCallback: boolean
   /** See `AcquireTerms`. */

@@ -146,6 +146,13 @@ export function checkInteger(argument: string, value: unknown, min: number, max 
   }
 }
 
+/** undefined: no bound. */
+export function checkMaxWaiting(value: unknown): void {
+  if (value !== undefined) {
+    checkInteger('maxWaiting', value, 0)
+  }
+}
+
 /** Thread ids start at 1. */
 export function checkThreadId(value: unknown): void {
   checkInteger('threadId', value, 1)

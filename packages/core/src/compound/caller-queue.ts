@@ -13,6 +13,8 @@ type Result = MemberHold[] | LockTimeoutError
 interface CallerGroup {
   readonly siblingMutex: SiblingMutex
   callers: number
+  /** The call whose turn it is. */
+  asking: CompoundCall | null
   /**
    * The last failure of a caller without a limit because of silent members, monotonic ms: callers that came before it
    * need not ask again.
@@ -74,19 +76,26 @@ class CallerQueue implements ReportedWait {
     this.lines = linesOf.get(this.session) ?? new Map<string, CallerGroup>()
     linesOf.set(this.session, this.lines)
     this.name = nameOf(wanted)
-    this.line = this.lines.get(this.name) ?? { siblingMutex: newSiblingMutex(), callers: 0, outage: null }
+    this.line = this.lines.get(this.name) ?? {
+      siblingMutex: newSiblingMutex(),
+      callers: 0,
+      asking: null,
+      outage: null,
+    }
     this.lines.set(this.name, this.line)
     this.line.callers += 1
   }
 
-  /** Resolves when it is the caller's turn; false: it will never be. */
+  /** Resolves when it is the caller's turn; false: it will never be. @throws LockBusyError */
   async reachHead(): Promise<boolean> {
     const { call, session } = this
+    this.refuseIfFull()
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
     const ticket = session.waiter.enter<true>({
       queue: this.line.siblingMutex.queue,
       // The previous head wakes the next one.
       ticks: false,
+      startedAt: call.startedAt,
       ...limit,
       ...(call.signal ? { signal: call.signal } : {}),
       attempt: () => this.tryTurn(),
@@ -102,8 +111,18 @@ class CallerQueue implements ReportedWait {
     }
   }
 
+  /** Those in this line wait, and so may the one whose turn it is. */
+  private refuseIfFull(): void {
+    const { asking, siblingMutex } = this.line
+    if (siblingMutex.taken) {
+      const { waiting, firstStartedAt } = this.session.waiter.lineAt(siblingMutex.queue)
+      this.call.admit(waiting + Number(asking?.hasWaited === true), asking?.startedAt ?? firstStartedAt)
+    }
+  }
+
   async askAsHead(ask: () => Promise<Result>): Promise<Result> {
     const { call, line } = this
+    line.asking = call
     try {
       return await ask()
     } catch (error) {
@@ -112,6 +131,7 @@ class CallerQueue implements ReportedWait {
       }
       throw error
     } finally {
+      line.asking = null
       this.releaseMutex()
     }
   }

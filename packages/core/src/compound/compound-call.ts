@@ -2,7 +2,7 @@ import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-opt
 import type { CallSite } from '../context/context.js'
 import { publishCall, type CallPublication, type RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
-import { LockTimeoutError, type TimeoutDetails } from '../errors.js'
+import { LockBusyError, LockTimeoutError, type TimeoutDetails } from '../errors.js'
 import { settleWithin } from '../runtime/settle-within.js'
 import { unansweredWait } from '../redis/failures.js'
 import { isWorthRetrying, pause } from '../redis/until-known.js'
@@ -51,10 +51,12 @@ export class CompoundCall {
   readonly origin: CallSite | null
   readonly ofCallback: boolean
   readonly signal: AbortSignal | undefined
+  readonly maxWaiting: number | undefined
   /** Null without subscribers. */
   publication: CallPublication | null = null
   readonly startedAt: number
-  private hasWaited = false
+  hasWaited = false
+  private hasBeenAdmitted = false
   /** How long the latest try of all members took, ms. */
   private tryMs = 0
   /** Levels that may still exist in Redis and are being released, by their release. */
@@ -68,9 +70,11 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    const defaults = { waitMs: defaultWaitMs, leaseMs: session.options.leaseMs }
-    const { waitMs, leaseMs, renews, signal, isUnlimited } = limitsOf(options, defaults, session.contexts)
-    this.isUnlimited = isUnlimited
+    const defaults = { ...session.options, waitMs: defaultWaitMs }
+    const limits = limitsOf(options, defaults, session.contexts)
+    const { waitMs, leaseMs, renews, signal } = limits
+    this.isUnlimited = limits.isUnlimited
+    this.maxWaiting = limits.maxWaiting
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.renews = renews
@@ -150,13 +154,30 @@ export class CompoundCall {
     return asked
   }
 
-  /** Waits for one member, holding nothing, for at most `limitMs`. */
-  waitFor(member: Member, limitMs = Infinity): Promise<MemberAnswer> {
-    this.parked()
+  /** Waits for one member, holding nothing, for at most `limitMs`. @throws LockBusyError it would begin to wait */
+  async waitFor(member: Member, limitMs = Infinity): Promise<MemberAnswer> {
+    // Only the first wait may be refused: whoever has waited goes on.
+    const maxWaiting = this.hasBeenAdmitted ? undefined : this.maxWaiting
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
-    const answer = untilEnded(this, (signal) => this.ask(member, { waitMs, signal }))
-    return this.request.isUnscoped === true && waitMs === undefined ? this.watched(member, answer) : answer
+    const asked = untilEnded(this, (signal) => this.ask(member, { waitMs, signal, maxWaiting }))
+    const isWatched = this.request.isUnscoped === true && waitMs === undefined
+    const answer = await (isWatched ? this.watched(member, asked) : asked)
+    if (answer.kind === 'failed' && answer.error instanceof LockBusyError) {
+      throw answer.error
+    }
+    this.hasBeenAdmitted = true
+    return answer
+  }
+
+  /** It may wait from now on, whoever waits besides. @throws LockBusyError so many wait already */
+  admit(waiting: number, firstStartedAt: number | undefined): void {
+    const { maxWaiting = Infinity, lockName, session } = this
+    if (waiting >= maxWaiting) {
+      const firstWaitedMs = firstStartedAt === undefined ? undefined : session.runtime.now() - firstStartedAt
+      throw new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder: undefined })
+    }
+    this.hasBeenAdmitted = true
   }
 
   /** Releases levels that the caller will not get. */
@@ -260,10 +281,13 @@ export class CompoundCall {
 
   private async ask(
     member: Member,
-    limits: Pick<AcquireOptions, 'waitMs' | 'signal'>,
+    limits: Pick<AcquireOptions, 'waitMs' | 'signal' | 'maxWaiting'>,
   ): Promise<MemberAnswer> {
     const { leaseMs, renews, ofCallback, origin } = this
-    const whole = { givesBack: (work: Promise<unknown>) => this.owes(work, member) }
+    const whole = {
+      givesBack: (work: Promise<unknown>) => this.owes(work, member),
+      parked: () => this.parked(),
+    }
     const answer = await member.take({ ...limits, leaseMs, renew: renews }, { origin, ofCallback, whole })
     if (answer.kind === 'failed' && isWorthRetrying(answer.error)) {
       this.silent.add(member)

@@ -14,6 +14,7 @@ export {
   checkClient,
   checkDuration,
   checkFunction,
+  checkMaxWaiting,
   checkInteger,
   checkLease,
   checkMethods,

@@ -33,6 +33,8 @@ export interface AcquireTerms {
   readonly leaseMs: number
   /** If refused, it will wait: a fair lock enqueues it, and readers yield to it. */
   readonly waits: boolean
+  /** For a lock whose line Redis bounds: how many may wait already if it has to wait; undefined: any number. */
+  readonly maxWaiting?: number | undefined
   /** For callers refused meanwhile, if the client describes its holds. */
   readonly note?: NoteRequest | undefined
 }

@@ -32,6 +32,7 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
   readonly kind: LockKind = 'fair'
   readonly localQueue = null
   readonly standsBehindForeign = true
+  readonly boundsLine = true
   private readonly line: FairLine
 
   constructor(session: KindServices, lockName: string, foreignLocks: ForeignRule) {
@@ -57,14 +58,27 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
 
   private async take(
     { owner, holds, stamp }: HoldChange,
-    { leaseMs, waits, note }: AcquireTerms,
+    { leaseMs, waits, note, maxWaiting }: AcquireTerms,
   ): Promise<FairAcquireReply> {
     const { line, session } = this
     const { fairQueue } = session
     const arrival = waits ? fairQueue.enter(line, owner).arrival : DOES_NOT_WAIT
     const { alive } = fairQueue
     const tombstoneKey = this.tombstoneKey(owner)
-    const change = { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival, note }
+    // Whoever stands in line already, or has stood there, keeps its place.
+    const most = arrival === NOT_IN_LINE ? maxWaiting : undefined
+    const change = {
+      line,
+      tombstoneKey,
+      owner,
+      holds,
+      leaseMs,
+      stamp,
+      alive,
+      arrival,
+      note,
+      maxWaiting: most,
+    }
     let sentAt = 0
     const send = (): Promise<FairAcquireReply> => {
       sentAt = session.runtime.now()
@@ -76,7 +90,7 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
       this.forgetUnsent(owner, arrival, error)
       throw error
     })
-    if (reply.kind === 'held') {
+    if (reply.kind === 'held' && !reply.full) {
       fairQueue.stands(owner, reply, sentAt)
     } else if (waits) {
       fairQueue.leave(owner)

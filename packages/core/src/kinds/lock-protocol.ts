@@ -16,11 +16,11 @@ export interface QueueCandidate {
 export interface CallerLine {
   readonly queue: string
   /** The channel whose messages may let its head in. */
-  readonly topic?: string
+  readonly topic?: string | undefined
   /** Whether the head retries periodically; false: only when woken. Default true. */
-  readonly ticks?: boolean
+  readonly ticks?: boolean | undefined
   /** Whether adjacent callers may hold the lock together. Default false. */
-  readonly shared?: boolean
+  readonly shared?: boolean | undefined
 }
 
 /** The commands of a kind of lock in Redis. Waiting, watching, contexts and holds are the same for all kinds. */
@@ -41,6 +41,8 @@ export interface LockProtocol extends EntryCommands {
   readonly foreignLocks: ForeignRule
   /** Whether its waiters stand in Redis's queue behind such a string, too, and heartbeats look. Default: each looks. */
   readonly standsBehindForeign?: true
+  /** Whether Redis refuses a waiter when the line is full (`AcquireTerms.maxWaiting`). Default: the client counts. */
+  readonly boundsLine?: true
   /** The channel of its releases, where clients that have had it let others come first. Default: they try at once. */
   readonly announcedOn?: string | null
   /** Whether levels may be added and released locally before Redis is updated. */

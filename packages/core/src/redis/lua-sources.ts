@@ -136,7 +136,7 @@ end
 -- insert tombstone
 -- insert lock/note
 -- insert foreign-lock/holder
-local holder = ARGV[16] and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
+local holder = ARGV[16] == '1' and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
 if holder.err then return holder end
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
@@ -168,7 +168,7 @@ if first and isFree then grantToFirst(q, KEYS[1], first, ARGV[11], ARGV[12], ARG
 holder = isFree and redis.call('hgetall', KEYS[1]) or holder
 local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
 if awaitsMs > 0 then lease = awaitsMs end
-local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease, tonumber(ARGV[17] or ''))
 answer = { lease, owner, held, number, place, redissonCount, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)
@@ -326,9 +326,17 @@ q.listed = q.listed + 1
 end
 q.ours = q.ours + 1
 end
-local function join(q, owner, number, lease)
+local function join(q, owner, number, lease, most)
 local known, rank
 local isBack = number > 0
+if most and number == 0 and q.listed >= most and not redis.call('zscore', q.arrivals, owner) then
+head(q)
+if q.listed >= most then
+local first = tonumber(redis.call('zrange', q.arrivals, 0, 0, 'withscores')[2] or 0)
+local waitedMs = first > 1e15 and math.floor(q.now - first / 1000) or 0
+return -1 - math.max(0, waitedMs), q.listed + 1, redissonWaiters(q)
+end
+end
 if number == 0 then
 local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
 newest = tonumber(newest or 0)
@@ -1050,6 +1058,13 @@ string.format('%.0f', -now), 'heard')
 redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
 return now + forMs
 end
+`,
+  'lock/listeners': `if redis.call('exists', KEYS[1]) == 0 then
+return 0
+end
+local heard = ARGV[2] == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', ARGV[1])
+or redis.pcall('pubsub', 'numsub', ARGV[1])
+return tonumber(heard[2]) or 0
 `,
   'lock/move.part': `local function move(lock, from, to)
 local holds = redis.call('hget', lock, from)

@@ -28,6 +28,8 @@ export interface HeldReply {
   readonly aliveUntil?: number | undefined
   /** Place in line, from 1, for kinds of lock that keep one. */
   readonly place?: number | undefined
+  /** It was not put into the line, which has as many waiters as it allows (`AcquireTerms.maxWaiting`). */
+  readonly full?: { readonly waiting: number; readonly firstWaitedMs: number } | undefined
   /** The lock's key is another library's string, and `holder` its text. */
   readonly isForeign?: true | undefined
 }

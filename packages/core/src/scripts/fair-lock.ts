@@ -101,6 +101,7 @@ export interface FairAcquireCommand {
   /** The number this owner came at; '0': none yet, '-1': it does not wait. */
   readonly arrival: string
   readonly note?: NoteRequest | undefined
+  readonly maxWaiting?: number | undefined
 }
 
 export interface FairHeldReply extends HeldReply {
@@ -137,9 +138,13 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
 }
 
 /** A re-entry that finds a string has lost the lock, whatever the rule. */
-function optionalArguments({ line, holds, note }: FairAcquireCommand): string[] {
+function optionalArguments({ line, holds, note, maxWaiting }: FairAcquireCommand): string[] {
   const wanted = note ? [wantedNote(note)] : []
-  return line.waitsForForeign && holds === 1 ? [wanted[0] ?? '', '1'] : wanted
+  const waitsForForeign = line.waitsForForeign && holds === 1
+  if (maxWaiting !== undefined) {
+    return [wanted[0] ?? '', waitsForForeign ? '1' : '', `${maxWaiting}`]
+  }
+  return waitsForForeign ? [wanted[0] ?? '', '1'] : wanted
 }
 
 type AcquireAnswer = [unknown, string, ...unknown[]]
@@ -158,6 +163,8 @@ function parseAcquire(reply: unknown): FairAcquireReply {
     arrival: String(arrival),
     waits,
     place: waits ? Number(place) : undefined,
+    full:
+      Number(arrival) < 0 ? { waiting: Number(place) - 1, firstWaitedMs: -1 - Number(arrival) } : undefined,
     javaIsThere: Number(javaWaiters) > 0 || isJava(holder, holds),
     life: lifeIn([since, until, leftMs]),
     note: noteIn(note),

@@ -322,6 +322,17 @@ export function announce(runner: ScriptRunner, { lockName, key, channel }: Annou
   return runner.run({ script: announceScript, keys: [key], args, parse, lockName })
 }
 
+export const listenersScript = defineScript('lock/listeners', count)
+
+/** How many connections wait for the message of a release, at the server that has the key; 0 where the key is gone. */
+export function countListeners(
+  runner: ScriptRunner,
+  { lockName, key, channel }: AnnounceCommand,
+): Promise<number> {
+  const args = [channel, runner.announcementOn(channel)]
+  return runner.run({ script: listenersScript, keys: [key], args, parse: Number, lockName })
+}
+
 /** Whether this user may publish on a channel that is not sharded; tells its listeners to look. */
 export function mayPublish(runner: ScriptRunner, key: string, channel: string): Promise<boolean> {
   const parse = (reply: unknown): boolean => reply !== 2

@@ -1,15 +1,15 @@
 import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkInteger, checkOptions } from '../arguments/validate.js'
-import { WAIT_OPTIONS, type WaitOptions } from './wait-limits.js'
+import { PERMIT_WAIT_OPTIONS, type PermitWaitOptions } from './wait-limits.js'
 
 /** The limits of a call for permits, and their number. */
-export interface PermitOptions extends WaitOptions {
+export interface PermitOptions extends PermitWaitOptions {
   /** Number of permits, all or none. Default 1. */
   permits?: number | undefined
 }
 
-const PERMIT_OPTIONS: KnownKeys<PermitOptions> = { ...WAIT_OPTIONS, permits: true }
+const PERMIT_OPTIONS: KnownKeys<PermitOptions> = { ...PERMIT_WAIT_OPTIONS, permits: true }
 
 // Redisson counts permits in a Java int.
 const MOST = 2_147_483_647

@@ -17,10 +17,10 @@ import { borrow } from '../client/borrowed-permits.js'
 import { checkCount, checkId, idsOf } from './permit-arguments.js'
 import { Permit, withPermit, type PermitGrant } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
+import { PERMIT_WAIT_OPTIONS, permitLimits, type PermitWaitOptions } from './wait-limits.js'
 
 /** The limits of a call for permits, and their lease. */
-export interface PermitLeaseOptions extends WaitOptions {
+export interface PermitLeaseOptions extends PermitWaitOptions {
   /** The lease of the permit, ms: it is released automatically after it. Default: no expiry. */
   leaseMs?: number | undefined
 }
@@ -35,7 +35,7 @@ interface TakenPermits extends PermitGrant {
   readonly ids: string[]
 }
 
-const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...WAIT_OPTIONS, leaseMs: true }
+const PERMIT_LEASE_OPTIONS: KnownKeys<PermitLeaseOptions> = { ...PERMIT_WAIT_OPTIONS, leaseMs: true }
 const HELD_PERMIT_OPTIONS: KnownKeys<HeldPermitOptions> = { ...PERMIT_LEASE_OPTIONS, renew: true }
 
 /**
@@ -46,7 +46,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   /**
    * Waits for a permit: by default without a limit, unless the client has `waitMs`.
    * @returns its id, for the release
-   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
+   * @throws LockTimeoutError the wait ended; LockBusyError too many wait; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
    *   ClientClosedError
    */
   async acquire(options: PermitLeaseOptions = {}): Promise<string> {
@@ -71,10 +71,10 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    */
   async acquirePermit(options: HeldPermitOptions): Promise<Permit> {
     const { ttlMs, renew } = termsOf(options, this.session.options)
-    const { waitMs, signal } = options
+    const { waitMs, signal, maxWaiting } = options
     return borrow(this.session, {
       lockName: this.name,
-      obtain: () => this.take(1, { waitMs, signal, leaseMs: ttlMs }),
+      obtain: () => this.take(1, { waitMs, signal, maxWaiting, leaseMs: ttlMs }),
       begin: (taken) => new Permit(this.session, this, taken.ids[0] as string, ttlMs).begin(taken, renew),
       giveBack: ({ ids }) => this.tryRelease(ids),
     })
@@ -162,7 +162,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
   private waitFor(permits: number, options: PermitLeaseOptions): PermitWait<TakenPermits> {
     checkOptions('options', options, PERMIT_LEASE_OPTIONS)
     checkCount('permits', permits, 1)
-    const limits = waitLimits(options, this.session.contexts, this.session.options.waitMs)
+    const limits = permitLimits(options, this.session.contexts, this.session.options)
     const { leaseMs = this.session.options.leaseMs } = options
     checkLease('leaseMs', leaseMs)
     const source = this.sourceOf(permits, leaseMs)

@@ -1,5 +1,6 @@
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
+import { LineBound } from '../acquire/line-bound.js'
 import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { LockTimeoutError } from '../errors.js'
@@ -9,7 +10,7 @@ import type { SynchronizerServices } from './services.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import type { Operation } from './operations.js'
 import { enterSeen, leaveSeen, type SeenPermits } from './seen-permits.js'
-import { limitWait, type WaitLimits } from './wait-limits.js'
+import { limitWait, type PermitLimits } from './wait-limits.js'
 import { namingKind } from './wrong-kind.js'
 
 /** The result of one try. */
@@ -52,12 +53,14 @@ export class PermitWait<T> implements ReportedWait {
   /** Whether this call, which has no limit, has found no semaphore. Reported once at most. */
   private hasFoundNone = false
   private publication: CallPublication | null = null
+  /** Null without `maxWaiting`, and once it may wait. */
+  private bound: LineBound | null = null
 
   constructor(
     private readonly session: SynchronizerServices,
     private readonly commands: CountedCommands,
     private readonly source: PermitSource<T>,
-    private readonly options: WaitLimits,
+    private readonly options: PermitLimits,
   ) {
     this.startedAt = session.runtime.now()
   }
@@ -96,6 +99,9 @@ export class PermitWait<T> implements ReportedWait {
     let outcome: WaitOutcome<T>
     try {
       outcome = await this.standInLine()
+      if (outcome.kind === 'left' && this.bound?.busy) {
+        throw this.bound.busy
+      }
     } catch (error) {
       this.abandon()
       throw error
@@ -136,18 +142,37 @@ export class PermitWait<T> implements ReportedWait {
   }
 
   private standInLine(): Promise<WaitOutcome<T>> {
-    const { queue, topic, permits } = this.source
-    const { runtime, waiter } = this.session
-    const { publication } = this
+    const { queue, topic, permits, lockName, key } = this.source
+    const { runtime, waiter, background } = this.session
+    const { publication, startedAt } = this
+    const { maxWaiting, waitMs } = this.options
+    if (maxWaiting !== undefined && waitMs !== 0) {
+      const wanted = { lockName, key, what: 'Semaphore', holder: () => undefined }
+      this.bound = new LineBound(this.session, wanted, { queue, topic }, maxWaiting)
+    }
     const wait: WaitRequest<T> = {
       queue,
       topic,
+      startedAt,
       wants: permits,
-      attempt: () => this.attempt(),
+      attempt: () => (this.bound?.isFirst ? this.attemptWithin(this.bound) : this.attempt()),
       onParked: (ticket) => this.parked(ticket),
       onWoken: publication ? () => publication.woken(runtime.now()) : undefined,
     }
-    return waiter.enter<T>(limitWait(wait, this.options)).outcome
+    const ticket = waiter.enter<T>(limitWait(wait, this.options))
+    if (this.bound?.isFirst === false) {
+      background.run(this.bound.watch(ticket))
+    }
+    return ticket.outcome
+  }
+
+  /** A first try. */
+  private async attemptWithin(bound: LineBound): Promise<Attempt<T>> {
+    const attempt = await bound.after(this.attempt())
+    if (attempt.kind === 'refused') {
+      this.bound = null
+    }
+    return attempt
   }
 
   private async attempt(): Promise<Attempt<T>> {

@@ -7,7 +7,7 @@ import { checkLease } from '../arguments/validate.js'
 import type { CountedCommands, Subject } from './counted-commands.js'
 import { checkCount, optionsOf, type PermitOptions } from './permit-arguments.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { waitLimits } from './wait-limits.js'
+import { permitLimits } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
 import { namingKind } from './wrong-kind.js'
 import { showsOnly } from '../runtime/shows-only.js'
@@ -37,7 +37,7 @@ export class Semaphore {
    * Waits until enough permits are free, and acquires them: by default without a limit, unless the client has
    * `waitMs`. Callers of one client form one queue.
    * @param request number of permits, default 1; or options
-   * @throws LockTimeoutError the wait ended; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
+   * @throws LockTimeoutError the wait ended; LockBusyError too many wait; RedisUnavailableError, WrongTypeError, InvalidArgumentError,
    *   ClientClosedError
    */
   async acquire(request: number | PermitOptions = {}): Promise<void> {
@@ -141,7 +141,7 @@ export class Semaphore {
   private waitFor(options: PermitOptions): PermitWait<true> | null {
     const { permits = 1 } = options
     checkCount('permits', permits, 0)
-    const limits = waitLimits(options, this.session.contexts, this.session.options.waitMs)
+    const limits = permitLimits(options, this.session.contexts, this.session.options)
     limits.signal?.throwIfAborted()
     this.session.assertOpen(this.name)
     if (permits === 0) {

@@ -3,7 +3,7 @@ import { ANSWER_MS } from '../acquire/acquire-options.js'
 import type { Contexts } from '../context/ambient.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { nativeSignal } from '../arguments/native-signal.js'
-import { checkWait } from '../arguments/validate.js'
+import { checkMaxWaiting, checkWait } from '../arguments/validate.js'
 
 /** The limits of a wait. */
 export interface WaitOptions {
@@ -13,7 +13,18 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
+/** The limits of a wait for permits. */
+export interface PermitWaitOptions extends WaitOptions {
+  /**
+   * The call rejects with LockBusyError at once, instead of waiting, where so many wait for permits already: callers of this
+   * client, and each other client that waits as one. 0: it never waits. Default: the client's `maxWaiting`, else no bound.
+   */
+  maxWaiting?: number | undefined
+}
+
 export const WAIT_OPTIONS: KnownKeys<WaitOptions> = { waitMs: true, signal: true }
+
+export const PERMIT_WAIT_OPTIONS: KnownKeys<PermitWaitOptions> = { ...WAIT_OPTIONS, maxWaiting: true }
 
 /** The limits of a wait. */
 export interface WaitLimits {
@@ -22,6 +33,12 @@ export interface WaitLimits {
   readonly signal: AbortSignal | undefined
   /** It waits without a limit that was asked for. */
   readonly isUnlimited: boolean
+}
+
+/** The limits of a wait for permits. */
+export interface PermitLimits extends WaitLimits {
+  /** undefined: no bound. */
+  readonly maxWaiting: number | undefined
 }
 
 /** The limits of a call: its own, and the signals of contexts around it. @throws InvalidArgumentError */
@@ -39,6 +56,17 @@ export function waitLimits(
     signal: contexts.signalBeside(nativeSignal(signal)),
     isUnlimited: waitMs === undefined,
   }
+}
+
+/** The limits of a call for permits: its own, else the client's. @throws InvalidArgumentError */
+export function permitLimits(
+  options: PermitWaitOptions,
+  contexts: Contexts,
+  defaults: Pick<PermitLimits, 'waitMs' | 'maxWaiting'>,
+): PermitLimits {
+  const { maxWaiting = defaults.maxWaiting } = options
+  checkMaxWaiting(maxWaiting)
+  return { ...waitLimits(options, contexts, defaults.waitMs), maxWaiting }
 }
 
 /** Writes the limits into a wait's request. */

@@ -157,6 +157,10 @@ describe('@Locked', () => {
       async skips(): Promise<string | undefined> {
         return Promise.resolve(`ran ${(runs += 1)}`)
       }
+      @Locked({ name, client, onBusy: 'skip', waitMs: 60_000, maxWaiting: 0 })
+      async skipsInsteadOfWaiting(): Promise<string | undefined> {
+        return Promise.resolve(`ran ${(runs += 1)}`)
+      }
       @Locked({ name, client, onBusy: 'wait' })
       async waits(): Promise<string> {
         return Promise.resolve(`ran ${(runs += 1)}`)
@@ -167,6 +171,7 @@ describe('@Locked', () => {
     const refused: unknown = await report.throws().catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(LockTimeoutError)
     expect(await report.skips()).toBeUndefined()
+    expect(await report.skipsInsteadOfWaiting()).toBeUndefined()
     expect(runs).toBe(0)
     const parked = new Promise<void>((resolve) => client.on('waiting', () => resolve()))
     const waiting = report.waits()

@@ -14,6 +14,7 @@ import {
   InvalidArgumentError,
   type LockError,
   LockLostError,
+  LockBusyError,
   LockTimeoutError,
   QuorumError,
   RedisUnavailableError,
@@ -23,6 +24,14 @@ import { useHarness } from './support/harness.js'
 
 const busy = new LockTimeoutError({ lockName: 'secret', waitedMs: 1, holder: undefined })
 
+const crowded = new LockBusyError({
+  lockName: 'secret',
+  waiting: 3,
+  maxWaiting: 3,
+  firstWaitedMs: 1,
+  holder: undefined,
+})
+
 describe('errors of locks as answers', () => {
   const harness = useHarness()
 
@@ -31,6 +40,7 @@ describe('errors of locks as answers', () => {
     LOCK_TIMEOUT: { error: busy, status: 409 },
     REDIS_UNAVAILABLE: { error: down, status: 503 },
     QUORUM: { error: new QuorumError({ lockName: 'secret', needed: 2, nodes: [] }), status: 503 },
+    LOCK_BUSY: { error: crowded, status: 503 },
     SHARE_BUSY: { error: new ShareBusyError('secret', 1, undefined), status: 503 },
     CLIENT_CLOSED: { error: new ClientClosedError('secret'), status: 503 },
   }

@@ -51,6 +51,7 @@ describe('the number of a try', () => {
     const taken = await new PermitWait(session, commands, source, {
       waitMs: 5_000,
       signal: undefined,
+      maxWaiting: undefined,
       isUnlimited: false,
     }).obtain()
     await waiter.close(new Error('over'))

@@ -136,7 +136,7 @@ describe.each(scripts)('%s', (file) => {
     const calls = [
       ...codeOf(lua).matchAll(/(?:redis\.p?call\(\s*'(\w+)',\s*|\b(?:touch|numberAt|isFree)\()([^,)]+)/g),
     ]
-    const keyed = calls.filter(([, command]) => !/^s?publish$/.test(command ?? ''))
+    const keyed = calls.filter(([, command]) => !/^(s?publish|pubsub)$/.test(command ?? ''))
     expect(keyed.length).toBeGreaterThan(0)
     for (const [, , key] of keyed) {
       expect(key).toMatch(/^(KEYS\[\d+\]|key|timeout)( \.\. .*)?$/)

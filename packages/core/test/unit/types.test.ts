@@ -88,7 +88,7 @@ describe('isLockError', () => {
       'SHARE_FAILED',
     ])
     // @ts-expect-error no such code
-    expect(isLockError(busy, 'LOCK_BUSY')).toBe(false)
+    expect(isLockError(busy, 'LOCK_BUSSY')).toBe(false)
   })
 
   it('is false for what has the code alone, or none', () => {

@@ -69,13 +69,14 @@ function lockOf({ options, naming }: Guard, self: unknown, args: unknown[]): Any
 }
 
 function limitsOf(options: LockedOptions<unknown[]>, args: unknown[]): AcquireOptions {
-  const { onBusy, waitMs = onBusy === 'wait' ? Infinity : 0, leaseMs, renew, signal } = options
-  return { waitMs, leaseMs, renew, signal: signal?.(...args) }
+  const { onBusy, waitMs = onBusy === 'wait' ? Infinity : 0, leaseMs, renew, signal, maxWaiting } = options
+  return { waitMs, leaseMs, renew, signal: signal?.(...args), maxWaiting }
 }
 
 // Compared by code: the client may come from another copy of this package.
 function isBusy(error: unknown): boolean {
-  return codeOf(error) === 'LOCK_TIMEOUT'
+  const code = codeOf(error)
+  return code === 'LOCK_TIMEOUT' || code === 'LOCK_BUSY'
 }
 
 function isFailureOfRedis(error: unknown): boolean {

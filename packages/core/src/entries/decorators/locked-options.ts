@@ -11,6 +11,7 @@ import {
   checkClient,
   checkWait,
   checkFunction,
+  checkMaxWaiting,
   checkName,
   checkOneOf,
 } from '../door.js'
@@ -40,8 +41,10 @@ export interface LockedOptions<Args extends readonly unknown[] = readonly []> {
   readonly renew?: boolean | undefined
   /** Ends the wait: a function of the arguments that returns the signal, if there is one. */
   readonly signal?: ((...args: Args) => AbortSignal | undefined) | undefined
+  /** How many may wait for the lock when a call would have to wait; with more it counts as busy at once (LockBusyError). */
+  readonly maxWaiting?: number | undefined
   /**
-   * When another owner still holds the lock after `waitMs`. `throw` (default): LockTimeoutError. `skip`: the method
+   * When another owner still holds the lock after `waitMs`, or too many wait. `throw` (default): the error. `skip`: the method
    * does not run, and the call returns undefined. `wait`: waits without a limit.
    */
   readonly onBusy?: 'throw' | 'skip' | 'wait' | undefined
@@ -60,6 +63,7 @@ const LOCKED_OPTIONS: KnownKeys<LockedOptions> = {
   leaseMs: true,
   renew: true,
   signal: true,
+  maxWaiting: true,
   onBusy: true,
   onRedisError: true,
 }
@@ -68,7 +72,18 @@ const KINDS = ['plain', 'fair', 'fenced', 'read', 'write']
 /** @throws InvalidArgumentError */
 export function checkLockedOptions(options: LockedOptions<never>): void {
   checkOptions('options', options, LOCKED_OPTIONS)
-  const { name, client, lock = 'plain', waitMs, leaseMs, renew, signal, onBusy, onRedisError } = options
+  const {
+    name,
+    client,
+    lock = 'plain',
+    waitMs,
+    leaseMs,
+    renew,
+    signal,
+    maxWaiting,
+    onBusy,
+    onRedisError,
+  } = options
   if (name !== undefined && typeof name !== 'function') {
     checkName(name)
   }
@@ -82,6 +97,7 @@ export function checkLockedOptions(options: LockedOptions<never>): void {
     checkFunction('signal', signal)
   }
   checkWait('waitMs', waitMs)
+  checkMaxWaiting(maxWaiting)
   checkLevelLease(leaseMs)
   if (renew !== undefined) {
     checkRenew(renew, leaseMs)

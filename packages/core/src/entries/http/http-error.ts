@@ -68,7 +68,7 @@ export function checkAnswers(answers: LockErrorAnswers): void {
 
 /**
  * Converts a lock error into an error with an HTTP status, for custom error handlers. A lock still busy at the end of
- * the wait becomes 409 or 423; a shared run that is not finished, an unreachable Redis or a closing client becomes 503;
+ * the wait becomes 409 or 423; one for which too many wait already, a shared run that is not finished, an unreachable Redis or a closing client becomes 503;
  * all with `Retry-After`. A lost lock becomes 500, without it. Any other error is returned unchanged. Of two errors that
  * `await using` has joined in a SuppressedError, that of the work counts first.
  * @throws InvalidArgumentError
@@ -81,6 +81,8 @@ export function lockHttpError(error: unknown, answers: LockErrorAnswers = {}): u
   switch (code) {
     case 'LOCK_TIMEOUT':
       return new LockHttpError(code, BUSY, { status: busyStatus, headers }, { cause: error })
+    case 'LOCK_BUSY':
+      return new LockHttpError(code, CROWDED, { status: 503, headers }, { cause: error })
     case 'SHARE_BUSY':
       return new LockHttpError(code, UNFINISHED, { status: 503, headers }, { cause: error })
     case 'REDIS_UNAVAILABLE':
@@ -108,6 +110,7 @@ function codeIn(error: unknown): string {
 }
 
 const BUSY = 'Conflict: the resource is locked. Try again later.'
+const CROWDED = 'Too many requests wait for this resource. Try again later.'
 const LOST = 'The lock was lost during the work, which may have been done in part.'
 const UNFINISHED = 'The result is not ready yet. Try again later.'
 const UNAVAILABLE = 'Locks are not available. Try again later.'

@@ -5,9 +5,10 @@
 --         [5] highest sequence whose copies must be refused from now on, 0 for none   [6] tombstone ttl ms
 --         [7] client id   [8] ms it counts as alive   [9] ms that Redisson gives each waiter   [10] number this owner came
 --         at, 0 for none yet, -1 when it does not wait   [11] [12] [13] as fair-lock/release [7..9]   [14] marks, see `lifeIn`
---         [15] note, or absent or '', as lock/acquire   [16] given where it waits for the string of another library
+--         [15] note, or absent or '', as lock/acquire   [16] 1 where it waits for the string of another library
+--         [17] how many may be in line for it to join them, absent for any number
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy), else {ttl ms, holder,
---         holds, number it came at, place in line, Java clients in line, since when its client has lived without a
+--         holds, number it came at (of one that may not join -1 less the ms that the first has waited), place in line, Java clients in line, since when its client has lived without a
 --         gap, until when it counts as alive (ms of Redis), ms until then, and with a note as lock/acquire}: it waits
 -- RETRY   safe: writes the absolute count; an owner stands in line once; late copies meet the tombstone
 local holds = tonumber(ARGV[2])
@@ -25,7 +26,7 @@ end
 -- insert tombstone
 -- insert lock/note
 -- insert foreign-lock/holder
-local holder = ARGV[16] and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
+local holder = ARGV[16] == '1' and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
 if holder.err then return holder end
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
@@ -64,7 +65,7 @@ else
   holder = isFree and redis.call('hgetall', KEYS[1]) or holder
   local lease, owner, held = redis.call('pttl', KEYS[1]), holder[1] or '', holder[2] or 0
   if awaitsMs > 0 then lease = awaitsMs end
-  local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease)
+  local number, place, redissonCount = join(q, ARGV[1], tonumber(ARGV[10]), lease, tonumber(ARGV[17] or ''))
   answer = { lease, owner, held, number, place, redissonCount, since, untilMs, left, noteOf(KEYS[7], owner) }
 end
 tidy(q)

@@ -22,10 +22,21 @@ end
 
 -- number: its number of arrival, 0 for a new one. A waiter whose client was taken for dead returns with its number, to
 -- its place in that order. Negative: it does not wait.
+-- most: how many may be in line for a new one to join, nil for any number. Otherwise its number is -1, less the ms that the
+-- first has waited.
 -- Returns the number, the place among all waiters, and how many of them are Java's.
-local function join(q, owner, number, lease)
+local function join(q, owner, number, lease, most)
   local known, rank
   local isBack = number > 0
+  if most and number == 0 and q.listed >= most and not redis.call('zscore', q.arrivals, owner) then
+    -- Dead ones at its head do not count.
+    head(q)
+    if q.listed >= most then
+      local first = tonumber(redis.call('zrange', q.arrivals, 0, 0, 'withscores')[2] or 0)
+      local waitedMs = first > 1e15 and math.floor(q.now - first / 1000) or 0
+      return -1 - math.max(0, waitedMs), q.listed + 1, redissonWaiters(q)
+    end
+  end
   if number == 0 then
     local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
     -- The time, so that no number repeats, even if the line was empty in between. A score above 2^53 is not one of our

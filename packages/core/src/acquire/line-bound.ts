@@ -1,0 +1,104 @@
+import type { Answer, Attempt, Ticket, WaitingCallers } from '@holdfast/waiter'
+import { LockBusyError } from '../errors.js'
+import type { LockHolder } from '../lock-holder.js'
+import type { CallerLine } from '../kinds/lock-protocol.js'
+import type { KindServices } from '../kinds/services.js'
+import { countListeners } from '../scripts/lock.js'
+
+/** The lock or the permits that a line is for. */
+export interface Wanted {
+  readonly lockName: string
+  readonly key: string
+  /** See `BusyDetails`. */
+  readonly what?: string
+  readonly holder: () => LockHolder | undefined
+}
+
+/**
+ * `maxWaiting` of one call, where Redis keeps no line of all that wait. Of this client each caller counts; of the others
+ * that it cannot see each connection that listens for the release counts as one. So as many wait as it says, or more.
+ * A call has it in place of its line, until it may wait.
+ */
+export class LineBound implements CallerLine {
+  /** Nobody of this client was there before: it tries at once, and what Redis says decides. */
+  readonly isFirst: boolean
+  /** Too many wait, and the call has left. */
+  busy: LockBusyError | null = null
+  private readonly here: WaitingCallers
+
+  /** Before the call enters its queue. @throws LockBusyError */
+  constructor(
+    private readonly session: Pick<KindServices, 'waiter' | 'runner' | 'runtime'>,
+    private readonly wanted: Wanted,
+    readonly line: CallerLine,
+    private readonly maxWaiting: number,
+  ) {
+    const { waiter } = session
+    this.isFirst = !waiter.isWaiting(line.queue)
+    this.here = waiter.lineAt(line.queue)
+    if (!this.isFirst && this.here.waiting >= maxWaiting) {
+      throw this.refusalFor(this.here.waiting)
+    }
+  }
+
+  get queue(): string {
+    return this.line.queue
+  }
+
+  get topic(): string | undefined {
+    return this.line.topic
+  }
+
+  get ticks(): boolean | undefined {
+    return this.line.ticks
+  }
+
+  get shared(): boolean | undefined {
+    return this.line.shared
+  }
+
+  /** Behind callers of this client: those of others may be too many. Then the call leaves, and is `busy`. */
+  async watch(ticket: Ticket<unknown>): Promise<void> {
+    const refusal = await this.refusal()
+    if (refusal) {
+      this.busy = refusal
+      ticket.leave()
+    }
+  }
+
+  /** The answer of a first try. Rejects with LockBusyError where it was refused, and too many wait. */
+  async after<T>(answer: Answer<Attempt<T>>): Promise<Attempt<T>> {
+    const attempt = await answer
+    const refusal = attempt.kind === 'refused' ? await this.refusal() : undefined
+    if (refusal) {
+      throw refusal
+    }
+    return attempt
+  }
+
+  /** undefined: the call may wait. */
+  async refusal(): Promise<LockBusyError | undefined> {
+    const waiting = this.here.waiting + (this.maxWaiting === 0 ? 0 : await this.waitingElsewhere())
+    return waiting >= this.maxWaiting ? this.refusalFor(waiting) : undefined
+  }
+
+  private async waitingElsewhere(): Promise<number> {
+    const { session, topic, wanted } = this
+    if (topic === undefined) {
+      return 0
+    }
+    // Without an answer it waits, like any call while Redis does not answer.
+    const listening = await countListeners(session.runner, { ...wanted, channel: topic }).catch(() => 0)
+    // While it subscribes or unsubscribes, Redis may count this client: better one too few.
+    const isCounted = session.waiter.topics.isLive(topic) !== false
+    return Math.max(0, listening - Number(isCounted))
+  }
+
+  private refusalFor(waiting: number): LockBusyError {
+    const { wanted, maxWaiting, session } = this
+    const { firstStartedAt } = this.here
+    const firstWaitedMs =
+      this.isFirst || firstStartedAt === undefined ? undefined : session.runtime.now() - firstStartedAt
+    return new LockBusyError({ ...wanted, waiting, maxWaiting, firstWaitedMs, holder: wanted.holder() })
+  }
+}
