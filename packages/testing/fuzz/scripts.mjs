@@ -6,11 +6,11 @@ const BUILD = fileURLToPath(new URL('../../core/build/', import.meta.url))
 const FILE = 'lua-sources.js'
 
 /** Core's main entry has its scripts in one file, each other entry that sends some in one of its own. */
-const modules = await Promise.all(
-  readdirSync(BUILD, { recursive: true })
-    .filter((file) => file.endsWith(FILE))
-    .map((file) => import(new URL(file, `file://${BUILD}`).href)),
-)
+const modules = []
+for (const file of readdirSync(BUILD, { recursive: true }).filter((each) => each.endsWith(FILE))) {
+  // One after the other: they share modules, and Jest links those once for each import that is under way.
+  modules.push(await import(new URL(file, `file://${BUILD}`).href))
+}
 const sourcesIn = (module) =>
   Object.entries(module).flatMap(([name, value]) => (name.endsWith('Sources') ? [value] : []))
 

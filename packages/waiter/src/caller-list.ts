@@ -44,7 +44,9 @@ export class CallerList {
   /** Without those that have just entered: the head, or the last ones, which try at once because they fit. */
   get parkedCount(): number {
     let entered = 0
-    for (let caller = this.tail; caller && !caller.isParked; caller = caller.previous) entered += 1
+    for (let caller = this.tail; caller && !caller.isParked; caller = caller.previous) {
+      entered += 1
+    }
     const isHeadCounted = this.head?.isParked !== false || entered === this.length
     return this.length - entered - (isHeadCounted ? 0 : 1)
   }
