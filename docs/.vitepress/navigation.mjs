@@ -12,7 +12,8 @@ export const NAVIGATION = {
     'Kinds of lock': pages(`docs/fair-lock.md docs/read-write-lock.md docs/fenced-lock.md docs/fencing.md
       docs/semaphores.md docs/count-down-latch.md docs/multi-lock.md docs/redlock.md docs/spin-lock.md
       docs/non-reentrant-lock.md`),
-    'In a service': pages(`docs/services.md packages/nestjs/README.md docs/queues.md packages/bullmq/README.md
+    'In a service':
+      pages(`docs/services.md packages/nestjs/README.md docs/next.md docs/queues.md packages/bullmq/README.md
       docs/schedule.md docs/election.md docs/share.md docs/handover.md`),
     Migrating: pages(`docs/migrating.md docs/beside-other-locks.md packages/redlock/README.md
       packages/redis-semaphore/README.md`),
