@@ -1,6 +1,5 @@
 import type { Answer, Attempt, Ticket, WaitingCallers } from '@holdfast/waiter'
 import { LockBusyError } from '../errors.js'
-import type { LockHolder } from '../lock-holder.js'
 import type { CallerLine } from '../kinds/lock-protocol.js'
 import type { KindServices } from '../kinds/services.js'
 import { countListeners } from '../scripts/lock.js'
@@ -11,7 +10,7 @@ export interface Wanted {
   readonly key: string
   /** See `BusyDetails`. */
   readonly what?: string
-  readonly holder: () => LockHolder | undefined
+  readonly holder: () => LockBusyError['holder']
 }
 
 /**
