@@ -100,7 +100,9 @@ export function limitsOf(
     maxWaiting = defaults.maxWaiting,
   } = options
   checkWait('waitMs', waitMs)
-  checkMaxWaiting(maxWaiting)
+  if (maxWaiting !== undefined) {
+    checkMaxWaiting(maxWaiting)
+  }
   checkLevelLease(leaseMs)
   checkRenew(renew, leaseMs)
   const signal = contexts.signalBeside(nativeSignal(given))
