@@ -4,7 +4,11 @@ import { PLANTED_BUGS } from './bugs.mjs'
 import { builtModuleOf, plant } from './planting.mjs'
 
 const ENTRY = /(\/packages\/[^/]+)\/dist\/([^/]+)\.js$/
-const unbundled = (_, folder, entry) => `${folder}/build/${entry === 'index' ? '' : `${entry}/`}index.js`
+/** The entries of core are folders of one room; those of other packages are folders beside their main one. */
+const unbundled = (_, folder, entry) => {
+  if (entry === 'index') return `${folder}/build/index.js`
+  return `${folder}/build/${folder.endsWith('/core') ? 'entries/' : ''}${entry}/index.js`
+}
 
 let bug
 

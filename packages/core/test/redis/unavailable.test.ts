@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import {
   LockClient,
@@ -12,8 +12,7 @@ import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { runsOf } from './support/requests.js'
-import { soon } from './support/rig.js'
-import { describe, it, useRig } from './support/together.js'
+import { soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
@@ -129,7 +128,7 @@ describe('Redis goes down while a caller waits', () => {
     ['acquire', (locks) => locks.getLock(NAME).acquire({ waitMs: 500 })],
   ])('with a deadline: REDIS_UNAVAILABLE at the deadline, never "no": %s', async (_name, wait) => {
     // The patience of calls without a deadline plays no part.
-    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 400 })
+    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 100 })
     await expectUnavailable(async () => {
       const { waiting } = await waitBehindJava(() => wait(locks))
       await rig.server.kill()
