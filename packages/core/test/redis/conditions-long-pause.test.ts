@@ -1,10 +1,10 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
 import { lostAt, waitBehind } from './support/behind.js'
+import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 import { standStills } from './support/stand-stills.js'
-import { describe, it, usePrivateServer } from './support/together.js'
 
 const NAME = 'order:42'
 const LEASE_MS = 900

@@ -1,10 +1,10 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, type LockEvents } from '../../src/index.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
+import { usePrivateServer } from './support/private-server.js'
 import { soon } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
-import { describe, it, usePrivateServer } from './support/together.js'
 
 const NAME = 'order:42'
 const impatient = { commandTimeout: 150, resyncInterval: 200 }

@@ -1,23 +1,19 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import { WrongTypeError, type CountDownLatch, type LockClient } from '../../src/index.js'
+import { expect } from '@jest/globals'
+import { WrongTypeError } from '../../src/index.js'
 import { getCounterScript } from '../../src/scripts/counter.js'
 import { countDownScript } from '../../src/scripts/latch.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const NAME = 'ready'
 const CHANNEL = `redisson_countdownlatch__channel__{${NAME}}`
 const rig = useRig()
-let locks: LockClient
-let latch: CountDownLatch
-
-beforeEach(async () => {
-  locks = await rig.client()
-  latch = locks.getCountDownLatch(NAME)
-})
+const locks = own(() => rig.client())
+const latch = own(() => locks.getCountDownLatch(NAME))
 
 const isParked = (): Promise<boolean> =>
   rig.admin.pubsub('NUMSUB', CHANNEL).then((reply) => Number(reply[1]) > 0)

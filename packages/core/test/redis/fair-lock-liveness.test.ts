@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually, sleep } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 // Who of the waiters lives, and what becomes of those who were taken for dead.
 
@@ -10,11 +11,7 @@ const NAME = 'order:42'
 const HEARTBEAT_MS = 150
 
 const rig = useRig()
-let line: FairLine
-
-beforeEach(() => {
-  line = new FairLine(rig.admin, NAME)
-})
+const line = own(() => new FairLine(rig.admin, NAME))
 
 const client = (options = {}) => rig.client({ resyncInterval: HEARTBEAT_MS, ...options })
 

@@ -428,10 +428,10 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend keeps a watched hold watched', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 450 })
+    const locks = await harness.client({ lockWatchdogTimeout: 900 })
     const hold = await locks.getLock(harness.name()).acquire()
-    await hold.extend(700)
-    await sleep(1_300)
+    await hold.extend(1_200)
+    await sleep(2_200)
     await hold.verify()
     expect(await hold.release()).toBe('released')
   })

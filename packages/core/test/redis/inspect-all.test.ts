@@ -1,14 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient, LocksInspection } from '../../src/index.js'
+import { expect } from '@jest/globals'
+import type { LocksInspection } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
-import { useRig } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const rig = useRig()
-let locks: LockClient
-
-beforeEach(async () => {
-  locks = await rig.client({ clientName: 'orders', describeHolds: true })
-})
+const locks = own(() => rig.client({ clientName: 'orders', describeHolds: true }))
 
 const namesIn = ({ locks: found }: LocksInspection): string[] => found.map(({ name }) => name).sort()
 const takeAll = (names: readonly string[], client = locks) =>

@@ -1,8 +1,7 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import { RedisServer, type FaultProxy } from '@holdfast/faults/harness'
+import { expect } from '@jest/globals'
+import { RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type LockClient, type LockHold } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
@@ -20,15 +19,12 @@ import {
   plainScripts,
   stamp,
 } from './support/plain-scripts.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
 import { seeded } from './support/seeded.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const rig = useRig()
-let runner: ScriptRunner
-
-beforeEach(() => {
-  runner = rig.runner()
-})
+const runner = own(() => rig.runner())
 
 const { acquireAs, releaseAs, force } = plainScripts(() => runner)
 const renewAs = (owner = OWNER, key = NAME) => renew(runner, { locks: [{ key, owner }], leaseMs: LEASE_MS })
@@ -405,17 +401,11 @@ const broken: { kind: LockKind; how: string; enableAutoPipelining: boolean }[] =
 ]
 
 describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAutoPipelining }) => {
-  let proxy: FaultProxy
-  let locks: LockClient
-
   const holds = () => kind.holds(rig.admin, NAME)
   const open = async (options: object = {}): Promise<LockClient> =>
     rig.client({}, rig.connection({ enableAutoPipelining, ...options }, proxy))
-
-  beforeEach(async () => {
-    proxy = await rig.proxy()
-    locks = await open()
-  })
+  const proxy = own(() => rig.proxy())
+  const locks = own(() => open())
 
   const { acquireScript, reentryScript = acquireScript, releaseScript } = kind
   const isAcquireOf = (count: number) =>

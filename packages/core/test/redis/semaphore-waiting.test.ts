@@ -1,23 +1,19 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { WorkerProcess } from '@holdfast/faults/harness'
-import type { LockClient, Semaphore } from '../../src/index.js'
+import type { LockClient } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const NAME = 'pool'
 const startWorker = useLockWorkers()
 const rig = useRig()
-let locks: LockClient
-let semaphore: Semaphore
-
-beforeEach(async () => {
-  // No tick: what wakes a waiter here is a message, a confirmation or a reconnect.
-  locks = await rig.client({ resyncInterval: 60_000 })
-  semaphore = locks.getSemaphore(NAME)
-})
+// No tick: what wakes a waiter here is a message, a confirmation or a reconnect.
+const locks = own(() => rig.client({ resyncInterval: 60_000 }))
+const semaphore = own(() => locks.getSemaphore(NAME))
 
 const subscribers = (): Promise<number> =>
   rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => Number(reply[1]))
@@ -170,7 +166,7 @@ describe('a caller that waits', () => {
   it('without a limit ends in REDIS_UNAVAILABLE after unavailableTimeoutMs of silence', async () => {
     const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
-    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 150 }, connection)
+    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 500 }, connection)
     proxy.blackHole()
     const waiting = cut.getSemaphore(NAME).acquire()
     await expect(soon(waiting)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })

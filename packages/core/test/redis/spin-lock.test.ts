@@ -1,8 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { LockTimeoutError, type Clock, type LockClient, type SpinLockOptions } from '../../src/index.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { eventually, sleep } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 // How the waiters of a spin lock pause, and what they cost.
 
@@ -13,11 +14,7 @@ const NEVER_MS = 60_000
 const RARELY: SpinLockOptions = { backoff: { kind: 'constant', delayMs: NEVER_MS } }
 
 const rig = useRig()
-let holding: LockClient
-
-beforeEach(async () => {
-  holding = await rig.client({ clientName: 'holding' })
-})
+const holding = own(() => rig.client({ clientName: 'holding' }))
 
 /** The system's clock, and the lengths of the pauses that were begun on it: other timers are longer. */
 class PauseRecorder implements Clock {

@@ -84,7 +84,7 @@ const mistakes: Record<string, Mistake> = {
       await new Promise((resolve) => setTimeout(resolve, 200))
       await lock.unlock()`,
     by: '[HOLDFAST_SHORT_LEASE]',
-    says: /A lease of 30 ms[^]*not seconds: 30 s is 30_000[^]*was lost: its lease of 30 ms[^]*longer leaseMs/,
+    says: /A lease of 30 ms[^]*not seconds: 30 s is 30_000[^]*was lost: its lease (of 30 ms[^]*longer leaseMs|can no longer be trusted)/,
     exitCode: 1,
   },
 }
