@@ -42,7 +42,7 @@ if (unknown.length > 0) {
 
 /** The parts of the pages that run: by heading, the blocks of code and the rows of its tables. */
 const PAGES = [
-  'README.md',
+  'docs/services.md',
   'docs/queues.md',
   'docs/schedule.md',
   'docs/contexts.md',

@@ -1,5 +1,5 @@
 /** The pages that have tables of the record. */
-export const PAGES = ['docs/support.md', 'README.md']
+export const PAGES = ['docs/support.md']
 
 /**
  * The content of each table, in this order. A cell that a row has not is none that is run, and `left` says why, by column:
@@ -45,7 +45,6 @@ const TABLES = {
   },
 }
 
-/** In the README each row is one word, and the page has the rest. */
 const SHORT = { passed: 'passed', failed: '**failed**', missing: 'not run' }
 
 /**
@@ -57,12 +56,12 @@ const SHORT = { passed: 'passed', failed: '**failed**', missing: 'not run' }
  */
 export const withTables = (page, text, record) =>
   text.replace(
-    /(<!-- support: (\w+)( in short)? -->\n)([\s\S]*?)(<!-- \/support -->|$)/g,
-    (_all, begin, name, isShort, _old, end) => {
+    /(<!-- support: (\w+) -->\n)([\s\S]*?)(<!-- \/support -->|$)/g,
+    (_all, begin, name, _old, end) => {
       if (end === '') throw new Error(`${page}: '${begin.trim()}' has no '<!-- /support -->' behind it`)
       if (!(name in TABLES))
         throw new Error(`${page}: '${begin.trim()}' names none of ${Object.keys(TABLES)}`)
-      const lines = isShort ? shortTable(name, record[name] ?? {}) : wholeTable(name, record[name] ?? {})
+      const lines = wholeTable(name, record[name] ?? {})
       return `${begin}\n${lines.join('\n')}\n\n${end}`
     },
   )
@@ -117,14 +116,4 @@ const wordsOf = (cell) => {
   if (cell === undefined) return '–'
   const words = cell.state === 'passed' ? `passed: ${cell.said}` : SHORT[cell.state]
   return cell.run === undefined ? words : `${words}; run ${cell.run}`
-}
-
-const shortTable = (name, rows) => {
-  const { heading, columns } = TABLES[name]
-  const keys = Object.keys(columns)
-  const lines = rowsOf(name, rows).map(([, { what, date, cells }]) =>
-    inRow([what, ...keys.map((key) => (cells[key] ? SHORT[cells[key].state] : '–')), date]),
-  )
-  const head = [heading, ...Object.values(columns), 'run']
-  return [inRow(head), inRow(head.map(() => '---')), ...lines]
 }

@@ -1,4 +1,4 @@
-// README's handler of signals under what restarts services: the next process has the lock at once, though the work of the
+// The handler of signals in docs/services.md under what restarts services: the next process has the lock at once, though the work of the
 // one before ignores its signal.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const env = { ...process.env, PM2_HOME: join(process.cwd(), '.pm2') }
 const bin = (name) => join(process.cwd(), 'node_modules/.bin', name)
 const redis = new Redis(process.env.REDIS_URL)
-const [RECIPE] = JSON.parse(await readFile('recipes.json', 'utf8'))['README.md'].Shutdown.blocks
+const [RECIPE] = JSON.parse(await readFile('recipes.json', 'utf8'))['docs/services.md'].Shutdown.blocks
 
 const serviceIn = async (name) => {
   const file = `service-${name}.mjs`

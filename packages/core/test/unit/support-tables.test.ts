@@ -101,13 +101,6 @@ describe('a table of what runs on what', () => {
     expect(read('docs/support.md')).toMatch(/^- –, unit tests \(.*Deno [\d.]+\): /m)
   })
 
-  it('in short has one word in each cell', () => {
-    const page = '<!-- support: servers in short -->\n<!-- /support -->'
-    const lines = withTables('page', page, record).split('\n')
-    expect(lines).toContain('| Valkey 9.1.2 | passed | **failed** | 2026-11-23 |')
-    expect(lines).toContain('| Redis 6.2.14 | not run | – | 2026-11-23 |')
-  })
-
   it.each([
     ['<!-- support: servers -->\nno end', "has no '<!-- /support -->' behind it"],
     ['<!-- support: browsers -->\n<!-- /support -->', 'names none of servers'],
