@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { count, flag, minutes, optionOf, someOf, text } from '../run/options.js'
 import { play, type Episode } from './episode.js'
+import { appendHistory } from './history-lines.js'
 import { explore, sample, type Explored } from './exhaustive.js'
 import { keptIn, reduced, shrink, textOf } from './shrink.js'
 import { stepLine, timelineOf, commandLine } from './timeline.js'
@@ -27,6 +28,8 @@ interface Options extends Scope {
   /** Ends with the first world that breaks a rule, as it is. */
   readonly first: boolean
   readonly exhaustive: boolean
+  /** The file that gets what the worlds saw; empty: none. */
+  readonly history: string
   /** The run ends when it has had so many, and fails when it has not; 0: it ends with its time or its seeds. */
   readonly acquisitions: number
   readonly ofEach: number
@@ -79,7 +82,9 @@ const simulate = async (options: Options, interrupted: AbortSignal): Promise<num
   const totals = new Totals()
   let reportedAt = 0
   for (let i = 0; i < seeds && totals.seconds < longest * 60 && !interrupted.aborted; i += 1) {
-    totals.add(await play(planOf(seed + i, options)))
+    const episode = await play(planOf(seed + i, options))
+    if (options.history !== '') appendHistory(options.history, episode)
+    totals.add(episode)
     if (options.first && totals.failed.length > 0) break
     if (isAsked(options) && isEnough(totals, options)) break
     if (totals.seconds * 1_000 - reportedAt >= PROGRESS_MS) {
@@ -219,6 +224,7 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
         flag('small worlds in every order of what arrives, instead of worlds of a seed'),
       ),
     )
+    .addOption(optionOf('history', text('file that gets the histories, as JSON lines')))
     .addOption(optionOf('trace', flag('with --replay: also each command that a server ran')))
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
