@@ -95,11 +95,11 @@ await runCommand({
         ({ what, isQuick }) =>
           (!quick || isQuick) && (wanted.length === 0 || wanted.some((text) => what.includes(text))),
       )
-      for (const column of quick ? [table.quickColumn] : on.length > 0 ? on : columns) {
+      const runColumn = async (column) => {
         const opened = await open(column)
         if (opened.reason) {
           console.log(`${name}, ${column}: not run: ${opened.reason}`)
-          continue
+          return
         }
         for (const { what, run } of chosen) {
           const answer = cellText(String(await limited(() => opened.run(run))))
@@ -114,6 +114,9 @@ await runCommand({
         }
         await opened.close()
       }
+      const asked = quick ? [table.quickColumn] : on.length > 0 ? on : columns
+      if (table.atOnce) await Promise.all(asked.map(runColumn))
+      else for (const column of asked) await runColumn(column)
       if (writeDocs) {
         const text = [...tablesOf(table, cells), '', ''].join('\n')
         await writeFile(

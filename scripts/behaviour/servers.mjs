@@ -220,7 +220,7 @@ export const rows = [
         return told(redis.call('WAIT', 1, 300))
       },
       follows:
-        'a new connection has written nothing: an acknowledgement asked for there is none of an earlier write. Holdfast writes in each script',
+        'a new connection has written nothing: an acknowledgement asked for there is none of an earlier write. Each script of Holdfast that changes a lock writes',
     },
     {
       what: '`WAIT 1 300` after a `PUBLISH`, there',
@@ -753,7 +753,7 @@ export const rows = [
         return `${code}, ${(await redis.exists('x')) ? 'stays' : 'gone'}`
       },
       follows:
-        'a right that is missing is found in the middle of a script. Holdfast asks for its channels when it connects ([ACL](acl.md))',
+        'a right that is missing is found in the middle of a script. Holdfast warns with `HOLDFAST_NO_CHANNELS` ([ACL](acl.md))',
     },
     {
       what: 'an allowed channel passed in `KEYS`, whose name is no allowed key',

@@ -1,11 +1,9 @@
 // docs/schedule.md, run: three processes, one of them with an event loop that is late, and each tick of each scheduler runs
-// once; a Redis that is away ends no process. Then its table: the nights on which the clocks change, by a clock of Node's
-// own, and an event loop that was blocked.
+// once; a Redis that is away ends no process. What schedulers do by themselves: npm run test:behaviour.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mock } from 'node:test'
-import { setImmediate, setInterval } from 'node:timers'
+import { setInterval } from 'node:timers'
 import { exclusive } from '@holdfast/core/schedule'
 import { LockClient } from '@holdfast/core'
 import { Cron } from 'croner'
@@ -16,7 +14,6 @@ import nodeSchedule from 'node-schedule'
 
 const isShort = process.argv.includes('--short')
 const TICKS = isShort ? 10 : 100
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const PAGE = JSON.parse(readFileSync('recipes.json', 'utf8'))['docs/schedule.md']
 const [TICK_OF] = /^function tickOf[^]*?^}/m.exec(PAGE.Schedules.blocks[0])
 // Patterns of the page are in the zone of the process.
@@ -37,22 +34,6 @@ const CALLS = Object.fromEntries(
   }),
 )
 
-/** The text of a cell of the table: times in UTC, or how many runs. */
-const saidBy = (cell) => {
-  const [, time, count] = /^\**(?:(\d\d:\d\d)|(\d+|one|all three) runs?|not at all)?/.exec(cell)
-  if (count || cell.startsWith('all three')) return { one: 1, undefined: 3 }[count] ?? Number(count)
-  return time ? [time] : []
-}
-const TABLE = PAGE['The nights on which the clocks change'].rows.map(([name, ...cells]) => [
-  name.replace(/ \d+$/, ''),
-  cells.map(saidBy),
-])
-const NIGHTS = [
-  ['2027-03-28T00:00:00Z', 3, '30 2 * * *'],
-  ['2027-10-30T23:00:00Z', 4, '30 2 * * *'],
-  ['2027-10-30T23:59:30Z', 3, '*/30 * * * *'],
-]
-
 const fleet = async (name, isLate) => {
   const locks = await LockClient.connect(process.env.REDIS_URL)
   const redis = new Redis(process.env.REDIS_URL)
@@ -71,17 +52,6 @@ const fleet = async (name, isLate) => {
   setTimeout(() => process.exit(), (TICKS + 3) * 1_000)
 }
 
-const night = async (kind, from, hours, pattern) => {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: Date.parse(from) })
-  const runs = []
-  CALLS[kind](pattern, async () => runs.push(new Date().toISOString().slice(11, 16)))
-  for (let seconds = 0; seconds < hours * 3_600; seconds += 5) {
-    mock.timers.tick(5_000)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  process.send(runs)
-}
-
 /** No server answers. */
 const away = (kind) => {
   const redis = new Redis(1, { retryStrategy: () => 100 }).on('error', () => undefined)
@@ -91,28 +61,11 @@ const away = (kind) => {
   CALLS[kind]('* * * * * *', report, (error) => process.send([error.code]))
 }
 
-/** How many runs there are for the three seconds that passed meanwhile, before the next. */
-const blocked = async (kind) => {
-  const runs = []
-  CALLS[kind]('* * * * * *', async ({ tick } = {}) => runs.push([Number(tick), Date.now()]), console.log)
-  await sleep(2_500 - (Date.now() % 1_000))
-  const from = Date.now()
-  // Late or not, it ends between the same two seconds.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_700 - (from % 1_000))
-  const next = Math.ceil(Date.now() / 1_000) * 1_000
-  await sleep(150)
-  process.send(runs.filter(([, at]) => at >= from && at < next).map(([tick]) => tick))
-}
-
 const [, program, role, ...rest] = process.argv
 if (role === 'fleet') {
   await fleet(rest[0], rest[1] === 'late')
-} else if (role === 'night') {
-  await night(rest[0], rest[1], Number(rest[2]), rest[3])
 } else if (role === 'away') {
   away(rest[0])
-} else if (role === 'blocked') {
-  await blocked(rest[0])
 } else {
   const wrong = []
   const judge = (isRight, kind, text) => {
@@ -130,7 +83,7 @@ if (role === 'fleet') {
     return said[0]
   }
   const kinds = Object.keys(CALLS)
-  if (kinds.length !== TABLE.length) judge(false, `the page has calls of ${kinds}`, '')
+  if (kinds.length !== 4) judge(false, `the page has calls of ${kinds}`, '')
   const name = `street-${process.pid}`
   const size = isShort ? ['--short'] : []
   const exits = ['late', 'calm', 'calm'].map((how) =>
@@ -151,18 +104,5 @@ if (role === 'fleet') {
       judge(String(said) === 'REDIS_UNAVAILABLE', kind, `, no Redis: ${said}`)
     }),
   )
-  // An older croner does not run a job in the hour that is left out.
-  for (const [kind, said] of process.env.STREET_VERSION === 'oldest' ? [] : TABLE) {
-    for (const [i, right] of said.entries()) {
-      const [from, hours, pattern] = NIGHTS[i] ?? []
-      const runs = await (from ? ask('night', kind, from, String(hours), pattern) : ask('blocked', kind))
-      const what = from ? `, ${pattern} from ${from}` : ', blocked for 3.2 s'
-      judge(
-        String(typeof right === 'number' ? runs.length : runs) === String(right),
-        kind,
-        `${what}: ${runs}`,
-      )
-    }
-  }
   process.exitCode = wrong.length > 0 ? 1 : 0
 }

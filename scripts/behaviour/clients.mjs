@@ -1,0 +1,639 @@
+// Facts about Redis clients for whoever shares a connection with Holdfast, or uses one beside it. Redis 7.0 of this machine.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
+import { packagesOf } from './packages.mjs'
+
+const VERSIONS = {
+  ioredis6: 'npm:ioredis@6.0.0',
+  ioredis5: 'npm:ioredis@5.11.1',
+  iovalkey: '0.4.0',
+  redis6: 'npm:redis@6.3.1',
+  redis5: 'npm:redis@5.12.1',
+  '@valkey/valkey-glide': '2.5.2',
+}
+export const columns = [
+  'ioredis 6',
+  'ioredis 5',
+  'iovalkey',
+  'node-redis 6',
+  'node-redis 5',
+  'its pool, 6',
+  'GLIDE',
+]
+export const last = 'with Holdfast'
+export const quickColumn = 'ioredis 6'
+/** The columns run beside each other. */
+export const atOnce = true
+const NONE = 'no such thing'
+
+const adapters = {
+  /** ioredis and its fork. */
+  io: ({ Redis, default: Default }) => ({
+    create: (port, options = {}) => {
+      const redis = new (Redis ?? Default)({ port, retryStrategy: () => 50, ...options })
+      redis.on('error', () => undefined)
+      return redis
+    },
+    ready: (redis) => redis.ping(),
+    send: (redis, ...args) => redis.call(...args),
+    incr: (redis, key) => redis.incr(key),
+    multi: async (redis, key) => (await redis.multi().incr(key).incr(key).exec()).map(([, value]) => value),
+    evaluate: (redis, script, key) => redis.eval(script, 1, key),
+    end: (redis) => redis.disconnect(),
+    subscribe: async (redis, listener) => {
+      redis.on('message', listener)
+      await redis.subscribe('c')
+    },
+  }),
+  node: ({ createClient, createClientPool }, kind) => ({
+    create: (port, { commandTimeout, keyPrefix, db, connectionName, isBare, ...options } = {}) => {
+      const settings = {
+        socket: { port, host: '127.0.0.1', reconnectStrategy: 50 },
+        ...(commandTimeout && { commandOptions: { timeout: commandTimeout } }),
+        ...(db && { database: db }),
+        ...(keyPrefix && { keyPrefix }),
+        ...(connectionName && { name: connectionName }),
+        ...options,
+      }
+      const redis =
+        kind === 'pool' ? createClientPool(settings, { minimum: 1, maximum: 1 }) : createClient(settings)
+      if (!isBare) redis.on('error', () => undefined)
+      return redis
+    },
+    ready: (redis) => redis.connect(),
+    send: (redis, ...args) => redis.sendCommand(args.map(String)),
+    incr: (redis, key) => redis.incr(key),
+    multi: (redis, key) => redis.multi().incr(key).incr(key).exec(),
+    evaluate: (redis, script, key) => redis.eval(script, { keys: [key] }),
+    end: (redis) => redis.destroy(),
+    subscribe: (redis, listener) =>
+      redis.subscribe ? redis.subscribe('c', listener) : Promise.reject(new Error(NONE)),
+  }),
+  glide: ({ GlideClient, Batch, Script }) => ({
+    create: (port, { commandTimeout, db, connectionName } = {}) => ({
+      open: () =>
+        GlideClient.createClient({
+          addresses: [{ host: '127.0.0.1', port }],
+          ...(commandTimeout && { requestTimeout: commandTimeout }),
+          ...(db && { databaseId: db }),
+          ...(connectionName && { clientName: connectionName }),
+        }),
+    }),
+    ready: async (redis) => {
+      redis.client = await redis.open()
+    },
+    send: ({ client }, ...args) => client.customCommand(args.map(String)),
+    incr: ({ client }, key) => client.incr(key),
+    multi: ({ client }, key) => client.exec(new Batch(true).incr(key).incr(key), true),
+    evaluate: ({ client }, script, key) => client.invokeScript(new Script(script), { keys: [key] }),
+    end: ({ client }) => client?.close(),
+    subscribe: () => Promise.reject(new Error(NONE)),
+  }),
+}
+const KINDS = {
+  'ioredis 6': ['io', 'ioredis6'],
+  'ioredis 5': ['io', 'ioredis5'],
+  iovalkey: ['io', 'iovalkey'],
+  'node-redis 6': ['node', 'redis6'],
+  'node-redis 5': ['node', 'redis5'],
+  'its pool, 6': ['node', 'redis6', 'pool'],
+  GLIDE: ['glide', '@valkey/valkey-glide'],
+}
+
+let fetching
+export const open = async (column) => {
+  fetching ??= packagesOf('clients', VERSIONS)
+  const packages = await fetching
+  if (packages.reason) return packages
+  const [kind, name, of] = KINDS[column]
+  const library = adapters[kind](await packages.load(name), of)
+  const server = await RedisServer.start()
+  return {
+    run: async (run) => {
+      const proxy = await FaultProxy.start(server)
+      const ends = []
+      const create = (options, port = server.port) => {
+        const redis = library.create(port, options)
+        ends.push(() => library.end(redis))
+        return redis
+      }
+      const connect = async (options, port) => {
+        const redis = create(options, port)
+        await library.ready(redis)
+        return redis
+      }
+      try {
+        return await run({
+          ...{
+            ...library,
+            kind: of ?? kind,
+            name,
+            server,
+            proxy,
+            create,
+            connect,
+            folder: packages.folder,
+          },
+          /** A client whose connection a fault may break. */
+          behind: (options) => connect(options, proxy.port),
+          value: async (key) => Number(await server.command('GET', key)),
+        })
+      } finally {
+        server.resume()
+        for (const end of ends)
+          await Promise.resolve()
+            .then(end)
+            .catch(() => undefined)
+        await proxy.stop()
+        await server.command('FLUSHALL')
+      }
+    },
+    close: () => server.stop(),
+  }
+}
+
+const short = (value) => {
+  if (value instanceof Error)
+    return value.message ? `${value.name}: ${value.message.split(/[;.:,]/)[0]}` : value.name
+  return typeof value === 'string'
+    ? value
+    : inspect(value, { breakLength: Infinity, compact: true }).replaceAll('[Object: null prototype] ', '')
+}
+const outcome = async (promise, ms = 3_000) => {
+  const pending = Symbol('pending')
+  const settled = await Promise.race([
+    Promise.resolve(promise).then(
+      (value) => `resolves ${short(value)}`,
+      (error) => (error.message === NONE ? NONE : `rejects ${short(error)}`),
+    ),
+    sleep(ms, pending),
+  ])
+  return settled === pending ? 'pending' : settled
+}
+const settles = async (promise, ms) => (await outcome(promise, ms)).split(' ')[0]
+const broken = (what, follows, call, match, key = 'n') => ({
+  ...{ what, follows },
+  run: async (client) => {
+    const redis = await client.behind()
+    // The script is known by then.
+    await client.evaluate(redis, COUNTING, 'warm')
+    client.proxy.loseReply((bytes) => bytes.toString().toLowerCase().includes(match))
+    const told = await settles(call(client, redis), 4_000)
+    await sleep(300)
+    return `${told}; ran ${await client.value(key)}`
+  },
+})
+const COUNTING = "return redis.call('incr', KEYS[1])"
+const only = (kinds, work) => (client) => (kinds.includes(client.kind) ? work(client) : NONE)
+const script = (what, text, follows) => ({
+  ...{ what, follows },
+  run: async (client) =>
+    inspect(await client.evaluate(await client.connect(), text, 'k'), {
+      breakLength: Infinity,
+      compact: true,
+    }).replace('[Object: null prototype] ', ''),
+})
+const prefixed = (what, run, follows) => ({
+  ...{ what, follows },
+  run: async (client) => {
+    if (client.kind === 'glide' || client.name === 'redis5') return NONE
+    const redis = await client.connect({ keyPrefix: 'p:' })
+    await client.server.command('SET', 'p:k', 'prefixed')
+    await client.server.command('SET', 'k', 'plain')
+    return run(client, redis)
+  },
+})
+const inChild = async ({ folder, server, name }, lines, ms = 4_000) => {
+  const file = join(folder, `child-${server.port}.mjs`)
+  await writeFile(file, `import * as library from '${name}'\nconst port = ${server.port}\n${lines}`)
+  const child = spawn(process.execPath, [file], { stdio: 'ignore' })
+  const ended = once(child, 'exit').then(([code]) => code)
+  const code = await Promise.race([ended, sleep(ms, 'alive')])
+  child.kill('SIGKILL')
+  return code
+}
+const creating = {
+  io: (options = '') => `const redis = new (library.Redis ?? library.default)({ port, ${options} })`,
+  node: () => 'const redis = library.createClient({ socket: { port } })\nawait redis.connect()',
+  pool: () => 'const redis = library.createClientPool({ socket: { port } })\nawait redis.connect()',
+  glide: () =>
+    "const redis = await library.GlideClient.createClient({ addresses: [{ host: '127.0.0.1', port }] })",
+}
+const als = new AsyncLocalStorage()
+
+export const rows = [
+  ...[
+    broken(
+      'a single `INCR` whose reply is lost: what its promise does; how often it ran',
+      'sent again by Holdfast with either client; its scripts count a copy once',
+      ({ incr }, redis) => incr(redis, 'n'),
+      'incr',
+    ),
+    broken(
+      '`MULTI`, two `INCR`, `EXEC`, whose reply is lost',
+      'Holdfast opens no transaction',
+      ({ multi }, redis) => multi(redis, 'n'),
+      'exec',
+    ),
+    broken(
+      'a script that counts, whose reply is lost',
+      'a script of your own may run twice beside a lock, too',
+      ({ evaluate }, redis) => evaluate(redis, COUNTING, 'n'),
+      'eval',
+    ),
+    {
+      what: '`SET k v NX` whose reply is lost: what the caller is told',
+      follows:
+        '`null` looks as if somebody else had it: compare the value. Holdfast’s acquire finds its own owner',
+      run: async (client) => {
+        const redis = await client.behind()
+        client.proxy.loseReply((bytes) => bytes.includes('NX'))
+        return outcome(client.send(redis, 'SET', 'k', 'v', 'NX'), 4_000).then((told) =>
+          told.replace(/^rejects .*/, 'rejects'),
+        )
+      },
+    },
+    {
+      what: 'two `INCR` in one pipeline, whose replies are lost: its results; how often they ran',
+      follows: 'Holdfast sends a batch as one script',
+      run: only(['io'], async (client) => {
+        const redis = await client.behind()
+        client.proxy.loseReply((bytes) => bytes.toString().toLowerCase().includes('incr'))
+        const results = await redis.pipeline().incr('n').incr('n').exec()
+        await sleep(200)
+        return `${results.map(([error, value]) => (error ? 'error' : value)).join(', ')}; ran ${await client.value('n')}`
+      }),
+    },
+    {
+      what: '`BLPOP q 0` when its connection breaks; what a later push comes to',
+      follows: 'never on a connection that you share',
+      run: async (client) => {
+        const redis = await client.behind()
+        const popped = client.send(redis, 'BLPOP', 'q', '0')
+        popped.catch?.(() => undefined)
+        await sleep(100)
+        client.proxy.cutAll()
+        await sleep(400)
+        await client.server.command('RPUSH', 'q', 'v')
+        return `${await settles(popped, 1_000)}, ${(await client.server.command('LLEN', 'q')) === 0 ? 'taken' : 'still there'}`
+      },
+    },
+    {
+      what: '`INCR` called without a connection; for 0.2 s new ones are accepted and closed',
+      follows: 'Holdfast sends no command without a connection',
+      run: async (client) => {
+        const redis = await client.behind()
+        client.proxy.refuse()
+        await sleep(100)
+        const sent = client.incr(redis, 'n')
+        sent.catch?.(() => undefined)
+        await sleep(200)
+        client.proxy.pass()
+        return `${await settles(sent, 4_000)}; ran ${await client.value('n')}`
+      },
+    },
+  ].map((row) => ({ group: 'When the connection breaks', ...row })),
+  ...[
+    {
+      what: 'time limit of 200 ms, the server stands still for 1 s: `INCR`; how often it ran',
+      follows: 'a limit cancels nothing: the outcome is unknown. Holdfast’s `commandTimeout` says so',
+      run: async (client) => {
+        const redis = await client.connect({ commandTimeout: 200 })
+        await client.server.pause()
+        const told = await settles(client.incr(redis, 'n'), 800)
+        client.server.resume()
+        await sleep(300)
+        return `${told}; ran ${await client.value('n')}`
+      },
+    },
+    {
+      what: '`BLPOP q 0` with that limit, then a push: who has the element',
+      follows: 'an element is lost to a call that was given up',
+      run: async (client) => {
+        const redis = await client.connect({ commandTimeout: 200 })
+        const popped = client.send(redis, 'BLPOP', 'q', '0')
+        const told = await settles(popped, 600)
+        await client.server.command('RPUSH', 'q', 'v')
+        await sleep(100)
+        return `${told}; ${(await client.server.command('LLEN', 'q')) === 0 ? 'the abandoned call' : 'nobody'}`
+      },
+    },
+    ...['before the call', 'in its turn', 'once it was written'].map((when) => ({
+      what: `an \`AbortSignal\` that aborts ${when}: \`INCR\`; how often it ran`,
+      follows:
+        when === 'once it was written'
+          ? 'no client cancels what is on its way: nor does Holdfast, which undoes it'
+          : '',
+      run: only(['node'], async (client) => {
+        const redis = await client.connect()
+        const controller = new AbortController()
+        if (when === 'before the call') controller.abort()
+        const call = redis.withAbortSignal?.(controller.signal)?.incr('n') ?? Promise.reject(new Error(NONE))
+        if (when === 'in its turn') controller.abort()
+        if (when === 'once it was written') {
+          await client.server.pause()
+          await sleep(50)
+          controller.abort()
+          client.server.resume()
+        }
+        const told = await settles(call)
+        return `${told}; ran ${await client.value('n')}`
+      }),
+    })),
+  ].map((row) => ({ group: 'Limits and signals', ...row })),
+  ...[
+    ...[
+      [
+        '`quit()` or `close()`',
+        'Holdfast’s `close()` releases first, and leaves your client open',
+        (client, redis) =>
+          client.kind === 'io' ? redis.quit() : redis.close ? redis.close() : redis.client.close(),
+      ],
+      [
+        '`disconnect()` or `destroy()`',
+        'a call under way fails with an unknown outcome',
+        (client, redis) => client.end(redis),
+      ],
+    ].map(([what, follows, end]) => ({
+      what: `${what} with an \`INCR\` on its way to a server that stands still: it, and the \`INCR\`, after 0.5 s and at the end`,
+      follows,
+      run: async (client) => {
+        const redis = await client.connect()
+        await client.server.pause()
+        const sent = client.incr(redis, 'n')
+        sent.catch(() => undefined)
+        const closed = Promise.resolve(end(client, redis))
+        closed.catch(() => undefined)
+        const early = `${await settles(closed, 500)}, ${await settles(sent, 10)}`
+        await sleep(2_000)
+        client.server.resume()
+        return `${early}; then ${await settles(sent, 1_000)}`
+      },
+    })),
+    {
+      what: 'a command called after that: the error',
+      follows: '`REDIS_UNAVAILABLE`, `transient: false`',
+      run: async (client) => {
+        const redis = await client.connect()
+        await client.end(redis)
+        await sleep(20)
+        return outcome(Promise.resolve().then(() => client.incr(redis, 'n')))
+      },
+    },
+    {
+      what: '`quit()` or `close()` behind a `BLPOP q 0`: after 0.3 s, and after a push',
+      follows: '',
+      run: async (client) => {
+        const redis = await client.connect()
+        const popped = client.send(redis, 'BLPOP', 'q', '0')
+        popped.catch(() => undefined)
+        await sleep(50)
+        const closed = Promise.resolve(
+          client.kind === 'io' ? redis.quit() : redis.close ? redis.close() : redis.client.close(),
+        )
+        closed.catch(() => undefined)
+        const early = await settles(closed, 300)
+        await client.server.command('RPUSH', 'q', 'v')
+        return `${early}; ${await settles(closed, 500)}, the element ${await settles(popped, 500)}`
+      },
+    },
+    {
+      what: '`Symbol.dispose` or `Symbol.asyncDispose`',
+      isQuick: true,
+      follows: 'Holdfast’s client and holds have it',
+      run: async (client) => {
+        const redis = await client.connect()
+        const it = redis.client ?? redis
+        return it[Symbol.dispose ?? 'none'] || it[Symbol.asyncDispose ?? 'none'] ? 'yes' : 'no'
+      },
+    },
+    {
+      what: 'a process whose client has had one PING and has nothing to do',
+      follows: 'a connection that Holdfast opened keeps no idle process',
+      run: async (client) =>
+        (await inChild(client, `${creating[client.kind]()}\nawait redis.ping()`)) === 'alive'
+          ? 'stays'
+          : 'ends',
+    },
+    {
+      what: 'a process without a listener of `error`, whose server goes away',
+      follows: 'Holdfast adds none to your client',
+      run: async (client) => {
+        const own = await RedisServer.start()
+        const ended = inChild(
+          { ...client, server: own },
+          `${creating[client.kind]()}\nawait redis.ping()\nsetInterval(() => undefined, 100)`,
+          6_000,
+        )
+        while (String(await own.command('CLIENT', 'LIST')).split('id=').length < 3) await sleep(50)
+        await sleep(300)
+        await own.stop()
+        return (await ended) === 'alive' ? 'goes on' : 'ends with an uncaught error'
+      },
+    },
+  ].map((row) => ({ group: 'Ends', ...row })),
+  ...[
+    {
+      what: 'the context (`AsyncLocalStorage`) in which a listener of messages runs: that of',
+      follows: 'the callback of `withLock` runs in its caller’s context',
+      run: async (client) => {
+        let seen
+        const redis = als.run('creation', () => client.create())
+        await als.run('connect', () => client.ready(redis))
+        try {
+          await als.run('subscribe', () => client.subscribe(redis, () => (seen = als.getStore())))
+        } catch (error) {
+          if (error.message === NONE) return NONE
+          throw error
+        }
+        await als.run('publish', () => client.server.command('PUBLISH', 'c', 'm'))
+        await sleep(100)
+        return seen ?? 'none'
+      },
+    },
+    {
+      what: 'a command on the connection that is subscribed',
+      isQuick: true,
+      follows: 'Holdfast subscribes on a connection of its own',
+      run: async (client) => {
+        const redis = await client.connect()
+        await client.subscribe(redis, () => undefined).catch(() => undefined)
+        return client.kind === 'pool' || client.kind === 'glide' ? NONE : outcome(client.incr(redis, 'n'))
+      },
+    },
+    ...[
+      [
+        'the database after `SELECT 3` by its own call',
+        'a copy of your client begins in the database of its options: `LockClient` looks each time',
+        async (client, redis) => {
+          await (client.kind === 'io' ? redis.select(3) : redis.select(3))
+          return (copy) =>
+            client.send(copy, 'CLIENT', 'INFO').then((text) => `db ${/ db=(\d+)/.exec(text)[1]}`)
+        },
+      ],
+      [
+        'the name',
+        '',
+        async (client) => (copy) => client.send(copy, 'CLIENT', 'GETNAME').then((text) => text || 'none'),
+      ],
+      [
+        'your listener of `end`',
+        '',
+        async (client, redis) => {
+          redis.on('end', () => undefined)
+          return (copy) =>
+            copy.listenerCount('end') > redis.listenerCount('end') - 1 ? 'copied' : 'not copied'
+        },
+      ],
+    ].map(([what, follows, prepare]) => ({
+      what: `\`duplicate()\`: ${what}`,
+      follows,
+      run: only(['io', 'node'], async (client) => {
+        const redis = await client.connect({ connectionName: 'mine' })
+        const ask = await prepare(client, redis)
+        const copy = redis.duplicate()
+        copy.on('error', () => undefined)
+        if (client.kind === 'node') await copy.connect()
+        try {
+          return await ask(copy)
+        } finally {
+          client.end(copy)
+        }
+      }),
+    })),
+    ...[
+      ['by its own call', (client, redis) => redis.select(3), 'kept'],
+      [
+        'by a raw command',
+        (client, redis) => client.send(redis, 'SELECT', '3'),
+        'Holdfast asks for the database at each connection, and refuses to go on in another',
+      ],
+    ].map(([how, select, follows]) => ({
+      what: `the database after \`SELECT 3\` ${how} and a reconnect`,
+      follows: follows === 'kept' ? '' : follows,
+      run: only(['io', 'node'], async (client) => {
+        const redis = await client.behind()
+        await select(client, redis)
+        client.proxy.cutAll()
+        await sleep(400)
+        return client.send(redis, 'CLIENT', 'INFO').then((text) => `db ${/ db=(\d+)/.exec(text)[1]}`)
+      }),
+    })),
+  ].map((row) => ({ group: 'State of a connection', ...row })),
+  ...[
+    prefixed(
+      'the key of a script',
+      async (client, redis) => client.evaluate(redis, 'return KEYS[1]', 'k'),
+      'the prefix becomes part of a lock’s name, with either client',
+    ),
+    prefixed(
+      '`GET k` as a raw command',
+      async (client, redis) =>
+        client.send(redis, 'GET', 'k').then((value) => (value === 'prefixed' ? 'p:k' : 'k')),
+      'Holdfast sends whole names',
+    ),
+    prefixed(
+      'the channel of `publish`',
+      async (client, redis) => {
+        const heard = await client.connect()
+        if (!heard.pSubscribe && !heard.psubscribe) return NONE
+        let channel = 'nothing'
+        if (client.kind === 'io') {
+          heard.on('pmessage', (_, name) => (channel = name))
+          await heard.psubscribe('*')
+        } else await heard.pSubscribe('*', (_, name) => (channel = name))
+        await redis.publish('c', 'm')
+        await sleep(80)
+        return channel
+      },
+      'channels of Holdfast have the prefix in their names',
+    ),
+    prefixed(
+      'the channel of `spublish`',
+      async (client, redis) => {
+        const monitor = []
+        const name = await new Promise((resolve) => {
+          client.server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '0').then(async () => {
+            await client.server.command('SLOWLOG', 'RESET')
+            await (redis.sPublish ?? redis.spublish).call(redis, 'c', 'm')
+            const log = await client.server.command('SLOWLOG', 'GET', '5')
+            monitor.push(...log.map((entry) => entry[3].map(String)))
+            await client.server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '10000')
+            resolve(monitor.find(([command]) => command.toLowerCase() === 'spublish')?.[1])
+          })
+        })
+        return name
+      },
+      'ioredis takes a sharded channel for a key',
+    ),
+    prefixed(
+      'the pattern of `KEYS *`',
+      async (client, redis) => ((await redis.keys('p:*')).length > 0 ? 'not prefixed' : 'prefixed'),
+      '',
+    ),
+  ].map((row) => ({ group: '`keyPrefix: p:`', ...row })),
+  ...[
+    {
+      what: '`INCR` to 9007199254740993',
+      isQuick: true,
+      follows: 'a token of a fenced lock gets there after 9 × 10^15 acquisitions',
+      run: async (client) => {
+        const redis = await client.connect()
+        await client.server.command('SET', 'n', '9007199254740992')
+        return short(await client.incr(redis, 'n'))
+      },
+    },
+    script(
+      'a script returns `true` behind `setresp(3)`',
+      'redis.setresp(3) return true',
+      'Holdfast’s scripts answer with numbers, text and null',
+    ),
+    script('`{ double = 3.5 }`', 'redis.setresp(3) return { double = 3.5 }', ''),
+    script('`{ map = { a = 1 } }`', 'redis.setresp(3) return { map = { a = 1 } }', ''),
+    script(
+      '`{ big_number = … }` of 28 digits',
+      "redis.setresp(3) return { big_number = '1234567999999999999999999999' }",
+      '',
+    ),
+    {
+      what: 'what an error of `AUTH user secret` shows by `inspect` and `JSON.stringify`',
+      isQuick: true,
+      follows: 'Holdfast masks the password in such an error',
+      run: async (client) => {
+        const error = await Promise.resolve(
+          client.send(await client.connect(), 'AUTH', 'user', 'hidden-word'),
+        ).then(
+          () => undefined,
+          (thrown) => thrown,
+        )
+        const shown = [inspect(error), JSON.stringify(error)].map((text) => text.includes('hidden-word'))
+        return shown.some(Boolean) ? '**the secret**' : 'no secret'
+      },
+    },
+    {
+      what: 'the name of an error that Redis answers',
+      isQuick: true,
+      follows: 'recognized by its form',
+      run: async (client) =>
+        Promise.resolve(client.send(await client.connect(), 'HSET', 'k')).then(
+          () => 'none',
+          (error) => `${error.name}, a ${error.constructor.name}`,
+        ),
+    },
+    {
+      what: 'the protocol that it asks for',
+      isQuick: true,
+      follows: 'both work',
+      run: async (client) => {
+        const text = await client.send(await client.connect(), 'CLIENT', 'INFO')
+        return `RESP${/ resp=(\d)/.exec(String(text))[1]}`
+      },
+    },
+  ].map((row) => ({ group: 'Values and errors', ...row })),
+]
