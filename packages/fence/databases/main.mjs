@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { FENCE_TABLE } from '@holdfast/fence'
 import { startDatabases } from './databases.mjs'
@@ -15,15 +15,16 @@ import { provideRedis } from '../../../scripts/redis/provide-redis.mjs'
 import { run } from '../../../scripts/redis/run.mjs'
 import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
 import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
-import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
+import { cachedFolder, exists, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const HERE = fileURLToPath(new URL('.', import.meta.url))
-const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest] [--only <library>] [--smoke]
+const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest|compiled] [--only <library>] [--smoke]
        npm run test:fence -- --pauses <holders>
        npm run test:fence -- --cost <ms>
 
-  --versions  the newest and the oldest of each library's versions; default: both
+  --versions  the newest and the oldest of each library's versions, or those whose packages have no binary: they are
+              compiled for the Node that starts this; default: all
   --only      a library of packages/fence/databases/libraries.mjs, such as "kysely on pg"; may be given again
   --smoke     the newest versions, without Prisma, TypeORM and Knex
   --pauses    holders whose process stands still beyond the lease, so many for each database, with the guard and without
@@ -32,7 +33,7 @@ const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest] [--only <
 
 A database that cannot be had here is not run, and said. Exit code: 0 all tests passed; 1 otherwise.`
 
-/** Versions that are run of each library: the newest, and the oldest of its range of peers. */
+/** Versions that are run of each library: the newest, the oldest of its range of peers, and those to be compiled. */
 const VERSIONS = {
   newest: {
     'better-sqlite3': '13.2.0',
@@ -55,7 +56,9 @@ const VERSIONS = {
     postgres: '3.4.0',
     typeorm: '0.3.20',
   },
+  compiled: { 'better-sqlite3': '12.0.0', 'drizzle-orm': '0.45.4', ioredis: '6.0.0', kysely: '0.29.9' },
 }
+const ON_COMPILED = ['better-sqlite3', 'drizzle', 'kysely on better-sqlite3']
 const PRISMA = ['prisma', '@prisma/client', '@prisma/adapter-pg', '@prisma/adapter-mariadb']
 for (const each of PRISMA) VERSIONS.newest[each] = '7.10.0'
 for (const each of PRISMA) VERSIONS.oldest[each] = '7.0.0'
@@ -79,6 +82,9 @@ if (values.help || (values.versions !== undefined && !Object.hasOwn(VERSIONS, va
 const interrupted = interruption()
 const log = (line) => console.error(line)
 
+/** Its headers are there in most installations. */
+const NODE = fileURLToPath(new URL('..', pathToFileURL(process.execPath)))
+
 const schemaOf = (provider) => `generator client {
   provider = "prisma-client"
   output = "./prisma-${provider}"
@@ -95,24 +101,39 @@ model things {
 `
 
 /** The libraries of one list of versions, in a folder of the cache. */
-const librariesFolder = async (versions, isSmall) => {
+const librariesFolder = async (which, isSmall) => {
+  const versions = VERSIONS[which]
+  const isCompiled = which === 'compiled'
+  if (isCompiled && !(await exists(join(NODE, 'include/node/node.h')))) {
+    throw new NotAvailable(
+      'better-sqlite3 12: its package has no binary, and there are no headers of this Node',
+    )
+  }
   const dependencies = Object.fromEntries(
     Object.entries(versions).filter(([name]) => !isSmall || !SLOW.some((slow) => name.includes(slow))),
   )
   const text = JSON.stringify({ private: true, type: 'module', dependencies })
-  const schemas = isSmall ? [] : ['postgresql', 'mysql']
-  return cachedFolder(`fence/${fingerprint(text, ...schemas.map(schemaOf))}`, async ({ part }) => {
-    await writeFile(join(part, 'package.json'), text)
-    const args = ['install', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund']
-    await fetched("npm's libraries for databases", 'npm', args, { cwd: part })
-    for (const provider of schemas) {
-      await writeFile(join(part, `${provider}.prisma`), schemaOf(provider))
-      // It would fetch a program that migrates schemas, and does not need it to generate a client.
-      const env = { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
-      const generate = ['node_modules/prisma/build/index.js', 'generate', '--schema', `${provider}.prisma`]
-      await run(process.execPath, generate, { cwd: part, env })
-    }
-  })
+  const schemas = isSmall || isCompiled ? [] : ['postgresql', 'mysql']
+  const compiledFor = isCompiled ? [process.version] : []
+  return cachedFolder(
+    `fence/${fingerprint(text, ...schemas.map(schemaOf), ...compiledFor)}`,
+    async ({ part }) => {
+      await writeFile(join(part, 'package.json'), text)
+      const args = ['install', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund']
+      await fetched("npm's libraries for databases", 'npm', args, { cwd: part })
+      if (isCompiled) {
+        const build = ['rebuild', 'better-sqlite3', '--build-from-source', `--nodedir=${NODE}`]
+        await run('npm', build, { cwd: part, limitMs: 600_000 })
+      }
+      for (const provider of schemas) {
+        await writeFile(join(part, `${provider}.prisma`), schemaOf(provider))
+        // It would fetch a program that migrates schemas, and does not need it to generate a client.
+        const env = { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+        const generate = ['node_modules/prisma/build/index.js', 'generate', '--schema', `${provider}.prisma`]
+        await run(process.execPath, generate, { cwd: part, env })
+      }
+    },
+  )
 }
 
 /** A project with the packed packages beside the libraries. */
@@ -140,11 +161,11 @@ const ran = async (program, folder, args, env = {}) => {
   return code === 0
 }
 
-const runSuite = (program, folder, urls) => {
+const runSuite = (program, folder, urls, only) => {
   const args = ['--test', '--test-reporter=dot', '--test-concurrency=1', 'suite.mjs']
   return ran(program, folder, args, {
     FENCE_DATABASES: JSON.stringify(urls),
-    FENCE_ONLY: values.only.join(','),
+    FENCE_ONLY: only.join(','),
   })
 }
 
@@ -192,17 +213,24 @@ try {
   const packed = await packAll(ROOT, tarballs, interrupted)
   const measure = values.pauses ? runPauses : values.cost ? runCost : undefined
   const isSmall = values.smoke || measure !== undefined
-  const all = isSmall ? ['newest'] : values.versions ? [values.versions] : ['newest', 'oldest']
+  const all = isSmall ? ['newest'] : values.versions ? [values.versions] : Object.keys(VERSIONS)
   for (const which of all) {
     const project = join(folder, which)
-    await projectIn(project, await librariesFolder(VERSIONS[which], isSmall), packed)
+    const libraries = await librariesFolder(which, isSmall).catch((error) => {
+      if (which !== 'compiled' || !(error instanceof NotAvailable)) throw error
+      log(`skipped, ${error.message}`)
+    })
+    if (libraries === undefined) continue
+    await projectIn(project, libraries, packed)
     const prepare = `const { DatabaseSync } = await import('node:sqlite')
       const db = new DatabaseSync(process.argv[1])
       db.exec('PRAGMA journal_mode = WAL; DROP TABLE IF EXISTS holdfast_fences; DROP TABLE IF EXISTS things')
       for (const each of JSON.parse(process.argv[2])) db.exec(each)`
     const { urls, sqliteTables } = databases
     await run(node.path, ['--input-type=module', '-e', prepare, urls.sqlite, JSON.stringify(sqliteTables)])
-    hasFailed = !(await (measure ?? runSuite)(node.path, project, urls)) || hasFailed
+    const program = which === 'compiled' ? process.execPath : node.path
+    const wanted = which === 'compiled' && values.only.length === 0 ? ON_COMPILED : values.only
+    hasFailed = !(await (measure ?? runSuite)(program, project, urls, wanted)) || hasFailed
   }
 } catch (error) {
   if (!(error instanceof NotAvailable)) throw error

@@ -1,4 +1,5 @@
 import { claimOf, type FenceOptions, type TokenHolder } from '../claim.js'
+import { preparedOn } from '../prepared.js'
 import { STATEMENTS } from '../statements.js'
 import { fenceNow, requireTransaction } from '../verdict.js'
 
@@ -18,5 +19,5 @@ export interface NodeSqliteDatabase {
 export function fence(db: NodeSqliteDatabase, holder: TokenHolder, options?: FenceOptions): void {
   const claim = claimOf(holder, options)
   requireTransaction(db, db.isTransaction !== false, "exec('BEGIN IMMEDIATE') first")
-  fenceNow(claim, STATEMENTS.sqlite, (statement, parameters) => db.prepare(statement).all(...parameters))
+  fenceNow(claim, STATEMENTS.sqlite, preparedOn(db))
 }

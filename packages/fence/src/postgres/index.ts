@@ -8,7 +8,11 @@ export interface PostgresTransaction {
    * Sends one statement in the transaction. Waits as long as the database does.
    * @throws what the library throws
    */
-  unsafe(statement: string, parameters: string[]): PromiseLike<readonly unknown[]>
+  unsafe(
+    statement: string,
+    parameters: string[],
+    options: { prepare: boolean },
+  ): PromiseLike<readonly unknown[]>
   savepoint: unknown
 }
 
@@ -26,6 +30,7 @@ export async function fence(
   const claim = claimOf(holder, options)
   requireTransaction(tx, typeof tx.savepoint === 'function', 'the argument of the callback of sql.begin()')
   await fenceWith(claim, STATEMENTS.postgres, (statement, parameters) =>
-    tx.unsafe(statement, [...parameters]),
+    // Not prepared, it would be two round trips. A connection with `prepare: false`, as behind PgBouncer, prepares nothing.
+    tx.unsafe(statement, [...parameters], { prepare: true }),
   )
 }
