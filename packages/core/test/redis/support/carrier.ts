@@ -78,7 +78,8 @@ function clusterLike(cluster: Cluster): NodeRedisCluster {
 
 type NodeAddressMap = Record<string, { host: string; port: number }>
 
-function sentinelLike({ options }: Redis): NodeRedisSentinel {
+function sentinelLike(connection: Redis): NodeRedisSentinel {
+  const { options } = connection
   const nodes = (options.sentinels ?? []) as { host: string; port: number }[]
   const retry = options.retryStrategy
   return made().createSentinel({
@@ -92,7 +93,11 @@ function sentinelLike({ options }: Redis): NodeRedisSentinel {
       ...nameOf(options.connectionName),
       ...userOf(options.username, options.password),
       ...databaseOf(options.db),
-      socket: { reconnectStrategy: (retries) => retry?.(retries + 1) ?? false },
+      socket: {
+        // node-redis 5 waits for the end of an attempt that never ends: destroyed, it would dial for ever.
+        reconnectStrategy: (retries) =>
+          connection.status === 'end' ? false : (retry?.(retries + 1) ?? false),
+      },
     },
   })
 }
