@@ -216,6 +216,9 @@ try {
   const all = isSmall ? ['newest'] : values.versions ? [values.versions] : Object.keys(VERSIONS)
   for (const which of all) {
     const project = join(folder, which)
+    const isChosen = (name) => values.only.length === 0 || values.only.includes(name)
+    const wanted = which === 'compiled' ? ON_COMPILED.filter(isChosen) : values.only
+    if (which === 'compiled' && wanted.length === 0) continue
     const libraries = await librariesFolder(which, isSmall).catch((error) => {
       if (which !== 'compiled' || !(error instanceof NotAvailable)) throw error
       log(`skipped, ${error.message}`)
@@ -229,7 +232,6 @@ try {
     const { urls, sqliteTables } = databases
     await run(node.path, ['--input-type=module', '-e', prepare, urls.sqlite, JSON.stringify(sqliteTables)])
     const program = which === 'compiled' ? process.execPath : node.path
-    const wanted = which === 'compiled' && values.only.length === 0 ? ON_COMPILED : values.only
     hasFailed = !(await (measure ?? runSuite)(program, project, urls, wanted)) || hasFailed
   }
 } catch (error) {

@@ -1,6 +1,6 @@
 import { checkOptions, InvalidArgumentError, type KnownKeys } from '@holdfast/core'
 
-/** The proof of who came later: a hold of a fenced lock, or a term of an election. */
+/** The proof of who came later: a hold of a fenced lock, or a term of an election. A shared run has no token. */
 export interface TokenHolder {
   /** A decimal number as text, larger than that of every earlier holder. */
   readonly token: string

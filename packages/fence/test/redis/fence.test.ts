@@ -2,6 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { InvalidArgumentError, LockClient, type Hold } from '@holdfast/core'
 import { getElection, type Term } from '@holdfast/core/election'
+import { getShare } from '@holdfast/core/share'
 import { FENCE_TABLE, FenceUndecidedError, StaleHolderError, type TokenHolder } from '@holdfast/fence'
 import { Redis } from 'ioredis'
 import { isUndecided } from '../../src/errors.js'
@@ -81,6 +82,10 @@ describe('a fence', () => {
     // @ts-expect-error a plain lock gives no token
     await expect(guarded(hold)).rejects.toThrow(InvalidArgumentError)
     await hold.release()
+    await getShare(locks, 'fence').run('plain', async (run) => {
+      // @ts-expect-error a shared run has none either
+      await expect(guarded(run)).rejects.toThrow(InvalidArgumentError)
+    })
   })
 
   it.each([
