@@ -3,7 +3,7 @@ import { runProgram } from './runs.mjs'
 
 // Seconds are those of one core; a machine may have other things to do.
 const SLOWEST = 20
-const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
+export const PRELOAD = `--import ${new URL('./preload.mjs', import.meta.url).href}`
 
 /** Whole files whose bugs no simulated world can show, and why. */
 const OUTSIDE_FILES = [
@@ -82,7 +82,7 @@ const KINDS = [
   [/semaphore|counter|latch|synchronizers|permit/, 'semaphore,permits,latch'],
 ]
 
-const kindsFor = ({ file }) => KINDS.find(([pattern]) => pattern.test(file))?.[1] ?? 'all'
+export const kindsFor = ({ file }) => KINDS.find(([pattern]) => pattern.test(file))?.[1] ?? 'all'
 
 /** @returns {string | undefined} why no world can show it */
 export const outside = (name, { file }) =>
