@@ -11,7 +11,10 @@ export default class PlantedEnvironment extends TestEnvironment {
     const { bug, only } = config.projectConfig.testEnvironmentOptions
     this.#only = only && new RegExp(only, 'i')
     // A worker runs one file at a time, and its environment is what programs inherit.
-    const planted = { HOLDFAST_PLANTED_BUG: bug, HOLDFAST_PROGRAM_OPTIONS: bug && PRELOAD }
+    const planted = {
+      ...{ HOLDFAST_PLANTED_BUG: bug, HOLDFAST_PROGRAM_OPTIONS: bug && PRELOAD },
+      HOLDFAST_TESTS_AT_ONCE: '1',
+    }
     for (const env of [process.env, this.global.process.env]) {
       for (const [name, value] of Object.entries(planted)) {
         if (value) env[name] = value

@@ -244,13 +244,17 @@ describe('the tombstone', () => {
   })
 
   it('no script that has one is forgotten here', () => {
-    const folder = fileURLToPath(new URL('../../src/scripts/', import.meta.url))
-    const names = readdirSync(folder, { recursive: true })
-      .map(String)
-      .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
-      .map((file) => file.slice(0, -'.lua'.length))
-    const textOf = (name: string): string => readFileSync(`${folder}${name}.lua`, 'utf8')
-    const guarded = names.filter((name) => /tombstone of this owner|insert tombstone/.test(textOf(name)))
+    const texts = ['scripts', 'entries'].flatMap((room) => {
+      const folder = fileURLToPath(new URL(`../../src/${room}/`, import.meta.url))
+      return readdirSync(folder, { recursive: true })
+        .map(String)
+        .filter((file) => file.endsWith('.lua') && !file.endsWith('.part.lua'))
+        .map((file) => [file.slice(0, -'.lua'.length), readFileSync(folder + file, 'utf8')] as const)
+    })
+    const names = texts.map(([name]) => name)
+    const guarded = texts
+      .filter(([, text]) => /tombstone of this owner|insert tombstone/.test(text))
+      .map(([name]) => name)
     const cancelling = names.filter((name) => name.endsWith('/cancel'))
     const tested = (table: Record<string, Kind>): Set<string> =>
       new Set(Object.values(table).flatMap(({ scripts }) => scripts))

@@ -6,7 +6,7 @@ import { read, root, type CodeBlock } from './markdown.js'
 export function titlesIn(file: string): Set<string> {
   const titles = new Set<string>()
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && /^it(AtOnce)?\b/.test(node.expression.getText())) {
+    if (ts.isCallExpression(node) && /^it(AtOnce|Alone)?\b/.test(node.expression.getText())) {
       const [title] = node.arguments
       if (title && ts.isStringLiteralLike(title)) {
         titles.add(title.text)

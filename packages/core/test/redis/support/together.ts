@@ -19,8 +19,8 @@ interface Fixture<Own> {
 }
 type AnyFixture = Fixture<unknown>
 
-// With more, a busy machine lets the short leases of tests end.
-const AT_ONCE = 4
+// With more, a busy machine lets the short leases of tests end. One where a mistake is planted, and a test may hang.
+const AT_ONCE = Number(process.env['HOLDFAST_TESTS_AT_ONCE'] ?? 4)
 
 const current = new AsyncLocalStorage<Map<AnyFixture, unknown>>()
 /** The tests of this file, in their order. */
