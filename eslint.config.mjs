@@ -139,7 +139,7 @@ export default tseslint.config(
     ),
   },
   {
-    files: ['packages/!(faults)/src/**/*.ts', '**/*.mjs', '*.js'],
+    files: ['packages/*/src/**/*.ts', '**/*.mjs', '*.js'],
     plugins: { sentences: wholeSentences },
     rules: { 'sentences/comments': 'error' },
   },

@@ -14,7 +14,7 @@ export interface History<K extends string = never> {
   close(): void
 }
 
-/** What the runner itself saw. */
+/** Events that the runner itself saw. */
 export const runnerFile = ({ folder }: { readonly folder: string }): string => join(folder, 'runner.jsonl')
 
 /** Appends events to a file, each with one system call: what a process wrote before it was killed is there. */

@@ -111,7 +111,7 @@ export const someOf = <const T extends string>(
   },
 })
 
-/** What a scenario has without arguments. */
+/** The options of a scenario without arguments. */
 export const defaultsOf = <S extends OptionSpecs>(specs: S): OptionValues<S> =>
   Object.fromEntries(
     Object.entries(specs).map(([name, spec]) => [name, spec.default as unknown]),

@@ -8,7 +8,7 @@ import { defaultsOf, type OptionSpecs, type OptionValues } from './options.js'
 import { seededRandom } from './random.js'
 import type { Part, Run, Scenario, Verdict } from './scenario.js'
 
-/** What every scenario takes besides its own options. */
+/** Options of every scenario besides its own. */
 export interface CommonOptions {
   readonly seed: number
   /** A file that keeps the events of the run as JSON lines. */
@@ -17,7 +17,7 @@ export interface CommonOptions {
   readonly json?: boolean | undefined
 }
 
-/** What is the same for a run and its parts. */
+/** Options that are the same for a run and its parts. */
 interface Frame {
   readonly folder: string
   readonly seed: number

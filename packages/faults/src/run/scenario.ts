@@ -4,19 +4,19 @@ import type { History } from './history-file.js'
 import type { OptionSpecs, OptionValues } from './options.js'
 import type { SeededRandom } from './random.js'
 
-/** What a run found, for the terminal and for the page of its scenario. */
+/** The findings of a run, for the terminal and for the page of its scenario. */
 export interface Verdict {
   /** Lines for the terminal: the figures first, then what was violated. */
   readonly report: readonly string[]
   /** Each names the invariant it breaks, such as `I1`. Empty: all held. */
   readonly violations: readonly string[]
-  /** What was measured, for `--json`. */
+  /** The measurements, for `--json`. */
   readonly figures?: unknown
   /** Why nothing was run, where this machine cannot. */
   readonly skipped?: string
 }
 
-/** What a scenario gets for one run. Everything it starts by this is ended after it, however it ends. */
+/** The services of a scenario for one run. Everything it starts by this is ended after it, however it ends. */
 export interface Run<S extends OptionSpecs> {
   readonly options: OptionValues<S>
   readonly seed: number
@@ -24,7 +24,7 @@ export interface Run<S extends OptionSpecs> {
   /** The runner's own part of the history, such as which faults it caused. */
   readonly history: History
   readonly fleet: Fleet
-  /** Of this run alone; removed after it. */
+  /** A folder of this run alone; removed after it. */
   readonly folder: string
   /** Aborts when the program is asked to end. */
   readonly interrupted: AbortSignal
@@ -48,7 +48,7 @@ export interface Run<S extends OptionSpecs> {
   readonly progress: (line: string) => void
 }
 
-/** What a part of a run found, and what its processes and its controller saw, each in its file. */
+/** The findings of a part of a run, and the events of its processes and its controller, each in its file. */
 export interface Part {
   readonly verdict: Verdict
   readonly files: readonly string[]
@@ -68,10 +68,10 @@ export interface Scenario<S extends OptionSpecs = OptionSpecs> {
   readonly smoke: string
   /** Arguments of the form whose figures stand on its page. */
   readonly long: string
-  /** What is said before anything is done. */
+  /** The line that is printed before anything is done. */
   heading?(options: OptionValues<S>): string
   run(run: Run<S>): Promise<Verdict>
-  /** What a worker process of this scenario serves. */
+  /** The calls that a worker process of this scenario serves. */
   worker?(): Roles
 }
 

@@ -11,7 +11,7 @@ export const table = (rows: readonly (readonly string[])[]): string[] => {
 export const sum = (numbers: Iterable<number>): number =>
   [...numbers].reduce((total, each) => total + each, 0)
 
-/** Of no values: NaN. */
+/** The median; NaN of no values. */
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b)
   const half = sorted.length >> 1

@@ -18,7 +18,7 @@ import { Pulse } from './replay/pulse.js'
 const CLIENTS = 3
 const FLOWS = 8
 const LOCKS = 12
-// Of each client, for itself.
+// Numbers of each client, for itself.
 const KEPT_LOCKS = 4
 const BATCH = 250
 // Every call ends long before: the longest wait is two seconds.

@@ -17,7 +17,7 @@ import { table } from '../run/table.js'
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** What every kind of lock promises, wherever its Redis is. */
+/** Suites of what every kind of lock promises, wherever its Redis is. */
 const SUITES = ['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock']
 const SMOKE = ['conformance']
 /** These count the connections to one server, with a client of one connection. */
@@ -34,9 +34,9 @@ const ACKS = { replicas: { acks: 2, timeoutMs: 2_000 } }
 /** Servers, and what the suites are told about them. */
 interface Started {
   readonly servers: { stop(): Promise<void> }
-  /** Of the primary; a cluster has several. */
+  /** Addresses of the primary; a cluster has several. */
   readonly url?: string
-  /** As packages/core/test/redis/support/topology.ts reads it. */
+  /** The form that packages/core/test/redis/support/topology.ts reads. */
   readonly topology: { readonly kind: 'single' | 'pool' | 'sentinel' | 'cluster' } & Readonly<
     Record<string, unknown>
   >
@@ -49,7 +49,7 @@ interface Topology {
   readonly isOfNodeRedis?: boolean
 }
 
-/** Of the user in docs/acl.md, for locks whose names begin with `prefix`, as those of the tests do. */
+/** The rights of the user in docs/acl.md, for locks whose names begin with `prefix`, as those of the tests do. */
 const rulesOf = async (prefix: string): Promise<string[]> => {
   const page = await readFile(join(ROOT, 'docs/acl.md'), 'utf8')
   const [, rules = ''] = /^ACL SETUSER ([^`]+)^```/m.exec(page) ?? []

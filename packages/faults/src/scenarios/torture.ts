@@ -19,11 +19,11 @@ import { isPermitKind } from './torture/workload.js'
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 3_000
 const PROGRESS_MS = 5_000
-/** Of the time of a run; the rest is for permits and latches, which have other faults. */
+/** The locks' part of the time of a run; the rest is for permits and latches, which have other faults. */
 const LOCKS = 0.75
 
 const limitsOf = ({ drop, resync, someReleaseEarly }: TortureValues): HistoryOptions => ({
-  // What may come on top of a caller's own limit: a command that times out (400 ms), a resync (300 ms), the patience
+  // Time that may come on top of a caller's own limit: a command that times out (400 ms), a resync (300 ms), the patience
   // of short waits (250 ms), and a machine that is busy with three processes and their faults.
   liveness: { deadlineMs: 2_500, graceMs: 2_000 },
   // No waiter needs a resync unless a message is lost.

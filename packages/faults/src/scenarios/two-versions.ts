@@ -14,7 +14,7 @@ import { PERMIT_KINDS, type Kind } from './torture/workload.js'
  * before semaphores gave whatever fits. A release is found by its tag.
  */
 const BEFORE_RELEASES = '689595340171de354ecefd105ec077ecfd6c002d'
-/** Of the time of a run; the rest is for semaphores and latches. */
+/** The locks' part of the time of a run; the rest is for semaphores and latches. */
 const LOCKS = 0.75
 
 export const twoVersions = defineScenario({
@@ -96,7 +96,7 @@ const sharesOf = (all: readonly Taken[]): { taken: [number, number]; fromTheOthe
   let fromTheOther = 0
   const last = new Map<string, number>()
   for (const { name, process } of all) {
-    // As the fleet takes the versions in turns.
+    // The version of a process: the fleet takes them in turns.
     const version = Number(process.split('-')[1]) % 2
     taken[version as 0 | 1] += 1
     if ((last.get(name) ?? version) !== version) fromTheOther += 1

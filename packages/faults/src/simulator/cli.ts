@@ -22,7 +22,7 @@ interface Options extends Scope {
   readonly minutes: number
   /** Instead of minutes, unless 0. */
   readonly hours: number
-  /** What of the world of `seed` is played; empty: all, and those after it. */
+  /** The parts of the world of `seed` that are played; empty: all, and those after it. */
   readonly replay: string
   readonly trace: boolean
   /** Ends with the first world that breaks a rule, as it is. */
@@ -35,13 +35,13 @@ interface Options extends Scope {
   readonly ofEach: number
 }
 
-/** Of this process: how long something takes on a core of its own. */
+/** Processor time of this process: how long something takes on a core of its own. */
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
 }
 
-/** What the worlds of a run add up to. */
+/** Sums over the worlds of a run. */
 class Totals {
   worlds = 0
   acquisitions = 0

@@ -12,13 +12,13 @@ const LONGEST_MS = 600_000
 const SETTLE_MS = 8_000
 // Both end by themselves; the counters of fenced locks stay on purpose.
 const EXPECTED = /^(holdfast:(latch|operations)|redisson_lock_token|\{?(semaphore|permits|latch)):/
-// What a lease or a heartbeat keeps ends with it, the rest a moment after the last release.
+// Keys of a lease or a heartbeat end with it, the rest a moment after the last release.
 const AFTERWARDS_MS = 5_000
 
 /** One world, from its plan to its verdict. */
 export interface Episode {
   readonly plan: Plan
-  /** Of all that happened. */
+  /** A hash of all that happened. */
   readonly hash: string
   readonly events: readonly HistoryEvent[]
   readonly findings: readonly Finding[]

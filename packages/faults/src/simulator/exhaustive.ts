@@ -8,7 +8,7 @@ import type { Plan, Step } from './work/plan.js'
 import { Stage } from './work/stage.js'
 import type { Choice, Delivery } from './world/world.js'
 
-/** As the lanes to it name it. */
+/** The name of the server in the names of its lanes. */
 const SERVER = 'server'
 // Clients are connected by then, and their inboxes subscribed.
 const BEGIN_MS = 100
@@ -17,7 +17,7 @@ const LONGEST_MS = 60_000
 const FATES: readonly Fate[] = [{ kind: 'lost' }, { kind: 'late', afterMs: 5 }]
 const EXPECTED = /^holdfast:(latch|line):/
 
-/** What may happen next: something arrives, or a fault. */
+/** A next step: something arrives, or a fault. */
 interface Alternative {
   readonly name: string
   /** Whom it concerns. */
@@ -176,7 +176,7 @@ const stepOf = (lock: string, id: string): Step => ({
   ...{ id, lock, way: 'hold', pauseMs: 0, atMs: BEGIN_MS, waitMs: 20_000, abortMs: 0, tasks: [] },
 })
 
-/** What one order of arrivals came to; null: another order stands for it. */
+/** The result of one order of arrivals; null: another order stands for it. */
 const playOnce = async (plan: Plan, choice: Choice & { begin(stage: Stage): void }): Promise<Outcome> => {
   const stage = new Stage(plan)
   const { world } = stage
@@ -185,7 +185,7 @@ const playOnce = async (plan: Plan, choice: Choice & { begin(stage: Stage): void
   world.choice = choice
   await world.run(() => stage.isThrough, LONGEST_MS)
   const { events } = stage.journal
-  // What is on its way when all are through arrives in any order.
+  // Messages on their way when all are through arrive in any order.
   world.choice = { next: ([head]) => (head ? () => world.arrive(head) : null) }
   await world.run(() => false, world.nowMs + plan.settings.leaseMs + 2 * plan.settings.resyncMs)
   const keys = stage.network.primary.engine.keyspace.keys().filter((key) => !EXPECTED.test(key))
@@ -226,7 +226,7 @@ export interface Explored {
   /** How much of all orders it went through, about: 0 to 1. */
   readonly reach: number
   readonly findings: readonly Finding[]
-  /** Of the history that broke a rule. */
+  /** Lines of the history that broke a rule. */
   readonly events: readonly HistoryEvent[]
 }
 

@@ -1,6 +1,6 @@
 /** A rule that a world broke. */
 export interface Finding {
-  /** What is the same of two findings of one mistake. */
+  /** The part that two findings of one mistake share. */
   readonly rule: string
   readonly text: string
   /** Absent when it concerns no single lock. */

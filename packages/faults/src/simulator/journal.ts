@@ -3,10 +3,10 @@ import type { HistoryEvent } from '@holdfast/faults/harness'
 import type { SemaphoreEvent, SemaphoreHistory } from '../workload/permit-uses.js'
 import type { World } from './world/world.js'
 
-/** What one process saw. */
+/** The events that one process saw. */
 export type SeenByProcess = Pick<SemaphoreHistory, 'add'>
 
-/** What the processes of a world saw: events, owners and virtual times; never messages or stacks. */
+/** The journal of the processes of a world: events, owners and virtual times; never messages or stacks. */
 export class Journal {
   readonly events: HistoryEvent[] = []
   private readonly hash = createHash('sha256')
@@ -28,7 +28,7 @@ export class Journal {
     return { add: (kind, more) => this.add(process, kind, more) }
   }
 
-  /** Of all that stands in it, and of how many steps it took. Called once, at the end. */
+  /** A hash of all that stands in it, and of how many steps it took. Called once, at the end. */
   digest(): string {
     return this.hash.update(String(this.world.steps)).digest('hex').slice(0, 16)
   }

@@ -2,7 +2,7 @@ import { play, type Episode } from './episode.js'
 import type { Finding } from './finding.js'
 import type { Plan, Step } from './work/plan.js'
 
-/** What of a world's plan is left: its faults, and its steps with the times at which they began. */
+/** The rest of a world's plan: its faults, and its steps with the times at which they began. */
 export interface Kept {
   readonly faults: ReadonlySet<string>
   readonly steps: ReadonlyMap<string, number | undefined>
@@ -157,7 +157,7 @@ class Shrinker {
 export const shrink = (episode: Episode, longestMs: number): Promise<Shrunk> =>
   new Shrinker(episode.plan, episode, longestMs).run()
 
-/** As `--replay` takes it. */
+/** The text that `--replay` takes. */
 export const textOf = ({ faults, steps }: Kept): string =>
   [
     [...steps].map(([id, atMs]) => (atMs === undefined ? id : `${id}@${atMs}`)).join(),

@@ -27,7 +27,7 @@ const timeOf = (ms: number): string => ms.toFixed(3).padStart(11)
 export const timelineOf = (events: readonly HistoryEvent[]): string[] =>
   rowsOf(events.map((event) => [timeOf(event.atMs), event.process, `${event.kind}  ${detailsOf(event)}`]))
 
-/** What a caller was to do. */
+/** The plan of a caller as a line. */
 export const stepLine = ({ id, lock, way, mode, waitMs, leaseMs }: Step): string =>
   [
     `step ${id}: ${way}`,

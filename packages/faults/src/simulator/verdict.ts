@@ -84,7 +84,7 @@ const KNOWN_MS = 700
  */
 const isFoundAtOnce = (fault: string, lock: string): boolean =>
   KNOWN_TO_CLIENTS.has(fault) && kindOf(lock) !== 'fair'
-// What was granted before a loss may be heard of that much later: by a slow wire, or a process that stood still.
+// A grant from before a loss may be heard of that much later: by a slow wire, or a process that stood still.
 export const GRANT_LAG_MS = 5_000
 
 /** A loss of the lock since it was acquired, or a moment before. */

@@ -7,7 +7,7 @@ export interface Recorder {
   add(kind: HistoryEvent['kind'], more?: Readonly<Record<string, unknown>>): unknown
 }
 
-/** What an owner believes in: a hold, a term of an election, or a run that others share. */
+/** The object that an owner believes in: a hold, a term of an election, or a run that others share. */
 export interface Believed {
   readonly owner: string
   readonly signal: AbortSignal
@@ -19,10 +19,10 @@ export interface Believed {
 export interface Held<H extends Believed = LockHold & Partial<Pick<Hold, 'token'>>> {
   readonly hold: H
   readonly lock: string
-  /** Of the history: a reader inside its own write lock is one owner there, and two in Redis. */
+  /** The owner in the history: a reader inside its own write lock is one owner there, and two in Redis. */
   readonly owner: string
   readonly mode: Mode | undefined
-  /** Of a lease that nobody renews, ms. */
+  /** Length of a lease that nobody renews, ms. */
   readonly leaseMs?: number
 }
 
@@ -45,7 +45,7 @@ export interface AttemptCall {
   readonly attempt: string
   readonly mode?: Mode | undefined
   readonly deadlineMs?: number
-  /** Of a lease that nobody renews. */
+  /** Length of a lease that nobody renews. */
   readonly leaseMs?: number | undefined
 }
 

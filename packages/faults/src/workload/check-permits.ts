@@ -46,7 +46,7 @@ const changesOf = (uses: readonly Use[]): { use: string; atMs: number; change: n
         { use: use.use, atMs: usedUntilMs(use), change: -permits },
       ]
     })
-    // What ends when something else begins is over.
+    // A use that ends when something else begins is over.
     .toSorted((a, b) => a.atMs - b.atMs || a.change - b.change)
 
 /** Every call ends in time, and what is given back is taken by a caller that waits for it. */

@@ -13,7 +13,7 @@ const LATEST_COPY_MS = 5_000
 const LONGEST_AIM_MS = 500
 const isScript = (bytes: Buffer): boolean => bytes.includes('evalsha')
 
-/** What faults are done to. */
+/** The targets of faults. */
 export interface Victim {
   readonly redis: RedisServer
   readonly register: RedisServer

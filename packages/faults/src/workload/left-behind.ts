@@ -20,7 +20,7 @@ async function keysLeft(redis: RedisServer): Promise<string[]> {
   return left
 }
 
-/** What a run left in Redis, for the event `end`. */
+/** Keys that a run left in Redis, for the event `end`. */
 export const leftBehind = async (
   redis: RedisServer,
   leaseMs: number,

@@ -1,7 +1,7 @@
 // The kind of lock that a name stands for: all processes of a run have to agree about it.
 import type { LockClient, MultiLock, FencedLock, Lock, ReadWriteLock } from '@holdfast/core'
 
-/** What the names of each kind begin with. Fenced locks take turns with their sources of tokens. */
+/** The beginning of the names of each kind. Fenced locks take turns with their sources of tokens. */
 const PREFIXES = {
   lock: ['plain'],
   fenced: ['counter', 'time'],
@@ -15,7 +15,7 @@ export type LockKind = keyof typeof PREFIXES
 
 export const LOCK_KINDS = Object.keys(PREFIXES) as LockKind[]
 
-/** As many of each kind as of any other, if `count` allows it. */
+/** Equal numbers of each kind, if `count` allows it. */
 export const lockNames = (count: number, kinds: readonly LockKind[]): string[] =>
   Array.from({ length: count }, (_, i) => {
     const prefixes = PREFIXES[kinds[i % kinds.length] as LockKind]

@@ -1,6 +1,6 @@
 import type { History } from '../run/history-file.js'
 
-/** What the history checker does not know: calls for permits, their use, and latches. */
+/** Events that the history checker does not know: calls for permits, their use, and latches. */
 export type SemaphoreEvent = { readonly atMs: number; readonly process: string } & (
   | {
       readonly kind: 'take'

@@ -6,7 +6,7 @@ import { tokensOf } from './lock-kinds.js'
 
 const valueKey = (lock: string): string => `value:${lock}`
 
-/** What processes have besides their locks, in a Redis that no fault reaches: above all the values that fenced locks guard. */
+/** Data of processes besides their locks, in a Redis that no fault reaches: above all the values that fenced locks guard. */
 export class Register {
   readonly #redis: Redis
 

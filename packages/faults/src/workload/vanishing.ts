@@ -5,7 +5,7 @@ import { tokensOf } from './lock-kinds.js'
 /** A key of a lock or a semaphore, and what is gone with it. */
 export interface VanishingKey {
   readonly key: string
-  /** What it is for. */
+  /** The purpose of the key. */
   readonly part: Part
   readonly lock: string
   readonly class: 'data-loss' | 'lock-loss' | 'disturbance'
@@ -59,7 +59,7 @@ export const someKeyOf = (keys: readonly string[], random: SeededRandom): Vanish
 export const someKey = async (redis: RedisServer, random: SeededRandom): Promise<VanishingKey | undefined> =>
   someKeyOf((await redis.command('KEYS', '*')) as string[], random)
 
-/** As somebody deletes it, or as its time to live ends. */
+/** Takes a key away: by a DEL, or by the end of its time to live. */
 export const vanish = async (redis: RedisServer, random: SeededRandom, key: string): Promise<void> => {
   if (random.chance(0.5)) await redis.command('DEL', key)
   else await redis.command('PEXPIRE', key, 1)

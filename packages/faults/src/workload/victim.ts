@@ -13,19 +13,19 @@ interface VictimOptions {
   readonly delayMs?: number
   /** How much longer it travels to and from each process, in turns. */
   readonly distances?: readonly number[]
-  /** Of the messages to a subscriber every so-many-th is lost, faults apart; 0: none. */
+  /** Every so-many-th message to a subscriber is lost, faults apart; 0: none. */
   readonly dropNth?: number
-  /** What `begin` of a worker gets besides `leaseMs`, `locks`, `registerPort` and its `seed`. */
+  /** Arguments of a worker's `begin` besides `leaseMs`, `locks`, `registerPort` and its `seed`. */
   readonly settings: () => Readonly<Record<string, unknown>>
   /** The names in use at the moment: a process that starts later has to know them too. */
   readonly locks: () => readonly string[]
 }
 
-/** What a process gets of things that all processes take in turns. @param name as the fleet gives it */
+/** The share of a process in things that all processes take in turns. @param name as the fleet gives it */
 export const turnOf = <T>(name: string, turns: readonly T[]): T =>
   turns[Number(name.split('-')[1]) % turns.length] as T
 
-/** What the faults of `faults.ts` are done to: the run's fleet, each process on a wire of its own. */
+/** The target of the faults of `faults.ts`: the run's fleet, each process on a wire of its own. */
 export const victimOf = async (
   run: Pick<Run<OptionSpecs>, 'fleet' | 'history' | 'random' | 'seed' | 'after'>,
   { redis, register, leaseMs, delayMs = 0, distances = [0], dropNth = 0, settings, locks }: VictimOptions,

@@ -17,7 +17,7 @@ export interface HandOffOptions {
   readonly healsIn?: (fault: FaultBegin, lock: string) => number
   /** Which locks are handed over; all of them when absent. */
   readonly locks?: (lock: string) => boolean
-  /** What Redis had for owners that were dead, as somebody knows who looked: their own histories end too early. */
+  /** Ends of dead owners that an observer saw in Redis: their own histories end too early. */
   readonly remains?: readonly Remains[]
 }
 

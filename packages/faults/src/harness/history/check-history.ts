@@ -12,7 +12,7 @@ import type { HistoryEvent } from './events.js'
 import { type Excused, Findings, type Violation } from './findings.js'
 import { type History, readHistory } from './read-history.js'
 
-/** What `checkHistory` is to look for beyond what always holds. Durations are in ms. */
+/** Rules that `checkHistory` checks beyond those that always hold. Durations are in ms. */
 export interface HistoryOptions {
   /** Order of service, for fair locks. Off when absent. */
   readonly fifo?: FifoOptions
@@ -34,7 +34,7 @@ export interface HistoryOptions {
   readonly someReleaseEarly?: boolean
 }
 
-/** What happened in a run, in numbers. */
+/** Counts of what happened in a run. */
 export interface HistoryFigures {
   /** Including re-entries. */
   readonly acquisitions: number
@@ -46,10 +46,10 @@ export interface HistoryFigures {
   readonly longestWaitAfterHealMs: number
 }
 
-/** What `checkHistory` found. */
+/** The result of `checkHistory`. */
 export interface HistoryReport {
   readonly violations: readonly Violation[]
-  /** What a fault explains: mostly a loss of data, or for those who wait any fault at the time. */
+  /** The violations that a fault explains: mostly a loss of data, or for those who wait any fault at the time. */
   readonly excused: readonly Excused[]
   readonly figures: HistoryFigures
 }

@@ -7,7 +7,7 @@ import type { Attempt, LockHistory } from './lock-history.js'
 export interface LivenessOptions {
   /** How long a call may wait that does not bring a deadline of its own. */
   readonly deadlineMs: number
-  /** What it may take beyond that: the resync interval and a command. */
+  /** Time that it may take beyond that: the resync interval and a command. */
   readonly graceMs: number
 }
 
@@ -37,7 +37,7 @@ export const checkLiveness = (
 
 interface Limit {
   readonly ms: number
-  /** What set the limit, unless it was the begin of the call. */
+  /** The event that set the limit, unless it was the begin of the call. */
   readonly heal: FaultBegin | Healed | undefined
 }
 

@@ -33,7 +33,7 @@ export interface AcquireBegin extends OfAttempt {
    * way round is reported as an overlap with itself, because no read-write lock of Redisson's kind can do it.
    */
   readonly mode?: Mode | undefined
-  /** Of a lease that nobody renews, ms. */
+  /** Length of a lease that nobody renews, ms. */
   readonly leaseMs?: number | undefined
 }
 
@@ -98,7 +98,7 @@ export interface Write extends OfOwner {
   readonly order?: number | undefined
 }
 
-/** What a call was given that shares the run of others: the result of that run, or the code of an error. */
+/** The result of a call that shares the run of others: the result of that run, or the code of an error. */
 export interface Result extends OnLock {
   readonly kind: 'result'
   readonly value?: string | undefined
@@ -145,7 +145,7 @@ export interface Killed extends Recorded {
   readonly kind: 'killed'
 }
 
-/** What was left when the process had closed everything. */
+/** The remains when the process had closed everything. */
 export interface End extends Recorded {
   readonly kind: 'end'
   readonly keys: readonly string[]
@@ -154,7 +154,7 @@ export interface End extends Recorded {
 }
 
 export type AttemptEnd = Acquired | Refused | Aborted | Failed
-/** What one process saw, or what was done to it. Each has the time, the process and the `kind`. */
+/** An event that one process saw, or that was done to it. Each has the time, the process and the `kind`. */
 export type HistoryEvent =
   | AcquireBegin
   | AttemptEnd

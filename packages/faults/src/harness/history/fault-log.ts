@@ -21,7 +21,7 @@ class SpanIndex {
     }
   }
 
-  /** Of the faults that had begun by `ms`, the one that was over last. */
+  /** The fault that was over last, of those that had begun by `ms`. */
   begunBy(ms: number): FaultSpan | undefined {
     return this.#spans.upTo(ms)
   }
@@ -62,7 +62,7 @@ export class FaultLog {
     for (const [key, group] of groups) this.#indexes.set(key, new SpanIndex(group))
   }
 
-  /** Of the faults that may have taken this lock away and had begun by `ms`, the one that was over last. */
+  /** The fault that was over last, of those that may have taken this lock away and had begun by `ms`. */
   lockLossBegunBy(lock: string, ms: number): FaultSpan | undefined {
     return this.#begunBy('lock-loss', lock, ms)
   }

@@ -29,12 +29,12 @@ export interface Violation {
   readonly events: readonly HistoryEvent[]
 }
 
-/** What would be a violation, had no fault explained it. */
+/** A violation, had no fault explained it. */
 export interface Excused extends Violation {
   readonly fault: FaultBegin
 }
 
-/** What the checks have found so far. */
+/** Findings of the checks so far. */
 export class Findings {
   readonly violations: Violation[] = []
   readonly excused: Excused[] = []

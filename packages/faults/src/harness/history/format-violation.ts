@@ -1,7 +1,7 @@
 import type { HistoryEvent } from './events.js'
 import type { Violation } from './findings.js'
 
-/** What is printed in columns of its own, or in the first line. */
+/** Fields that are printed in columns of their own, or in the first line. */
 const COLUMNS = new Set(['atMs', 'process', 'kind', 'lock'])
 const MOMENTS = new Set(['trustedUntilMs', 'untilMs'])
 

@@ -143,7 +143,7 @@ export class Hold {
     return extension === undefined ? [this.acquired] : [this.acquired, extension]
   }
 
-  /** What shows that the belief was over. */
+  /** The event that shows that the belief was over. */
   proofOfEnd(): Acquired | Trusted | ReleaseBegin | Lost | Killed {
     const end = this.#end
     if (end !== undefined && end.atMs <= this.#untilMs) return end

@@ -27,7 +27,7 @@ export interface Disowned {
   readonly hold: Hold | undefined
 }
 
-/** What an owner was told of its hold. */
+/** Everything that an owner was told of its hold. */
 export interface Told {
   readonly event: Lost
   readonly hold: Hold
@@ -39,7 +39,7 @@ export interface Opening {
   readonly to: readonly Mode[]
 }
 
-/** What happened on one lock. Everything is in order of time. */
+/** The events of one lock. Everything is in order of time. */
 export class LockHistory {
   readonly name: string
   readonly attempts: Attempt[] = []

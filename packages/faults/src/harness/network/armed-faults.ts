@@ -28,7 +28,7 @@ interface Lie {
 
 type Arming = { readonly match: Matcher; readonly times: number } & (Lose | Lie | CopyLate)
 
-/** What of a chunk is lost: with its connection, or, where an error takes the place of its reply, alone. */
+/** The part of a chunk that is lost: with its connection, or, where an error takes the place of its reply, alone. */
 export interface Loss {
   readonly of: 'request' | 'reply'
   readonly error: string | undefined
@@ -36,7 +36,7 @@ export interface Loss {
   readonly happened: () => void
 }
 
-/** What is to be done about one chunk. */
+/** The decision about one chunk. */
 export interface Consequences {
   readonly loss: Loss | undefined
   /** To be called when the chunk has been forwarded, or is lost. */

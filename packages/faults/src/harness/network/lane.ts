@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Wire } from './wire.js'
 
-/** What one side of a connection does, as the other side gets to see it. */
+/** Bytes and the end of one side of a connection, as the other side gets to see it. */
 export interface Traffic {
   readonly chunk: (bytes: Buffer) => void
   /** It sends no more. */

@@ -5,7 +5,7 @@ export interface PushJudge {
   readonly armed: boolean
   /** Asked once for each message, in order. */
   drops(): boolean
-  /** What the server sends is not RESP; nothing is dropped there any more. */
+  /** The server's bytes are not RESP; nothing is dropped there any more. */
   failed(error: unknown): void
 }
 
@@ -23,7 +23,7 @@ const IN_ARRAYS = messagesOf('*')
 const CONFIRMATIONS = ['subscribe', 'psubscribe', 'ssubscribe'].map((kind) => startOf('*', 3, kind))
 const STARTS = [...PUSHED, ...IN_ARRAYS, ...CONFIRMATIONS]
 const LONGEST_START = Math.max(...STARTS.map((start) => start.length))
-// What no connection in RESP2 is sent.
+// Types that no connection in RESP2 is sent.
 const ONLY_RESP3 = '>%~_#,(=!|'
 const LF = 0x0a
 
@@ -38,7 +38,7 @@ const LF = 0x0a
 export class PushFilter {
   readonly #judge: PushJudge
   #frame: RespFrame | undefined
-  /** What becomes of the frame; undefined while that is not known. */
+  /** Whether the frame passes; undefined while that is not known. */
   #verdict: 'pass' | 'drop' | undefined
   /** The start of the frame, until there is a verdict. */
   #held: Buffer | undefined
@@ -51,7 +51,7 @@ export class PushFilter {
     this.#judge = judge
   }
 
-  /** What is to be passed on now. */
+  /** The bytes to be passed on now. */
   pass(bytes: Buffer): Buffer {
     if (!this.#isReading()) return this.#unread(bytes)
     const passed: Buffer[] = []
@@ -61,7 +61,7 @@ export class PushFilter {
     return Buffer.concat(passed)
   }
 
-  /** What is held back, for a connection that ends within a frame. */
+  /** The bytes held back, for a connection that ends within a frame. */
   flush(): Buffer {
     const held = this.#held ?? Buffer.alloc(0)
     this.#held = undefined

@@ -123,7 +123,7 @@ export class RespFrame {
 
   #readHead(type: string, ended: boolean): void {
     const known = PAYLOADS.includes(type) || valuesIn(type, 0) !== undefined
-    // What cannot become a length is told at once: the rest of the line may never come.
+    // A bad length is told at once: the rest of the line may never come.
     const head = (ended ? /^.(-1|\d{1,15})\r\n$/ : /^.(-|-1\r?|\d{0,15}|\d{1,15}\r)$/).exec(this.#line)
     if (!known || head === null) throw new Error(`not RESP: ${JSON.stringify(this.#line)}`)
     if (!ended) return

@@ -7,7 +7,7 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** What a command is made of; numbers are sent as decimal text. */
+/** An argument of a command; numbers are sent as decimal text. */
 export type CommandArgument = string | number | Buffer
 
 /**

@@ -12,7 +12,7 @@ export interface WorkerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The program of another Node than this process runs on. */
   readonly execPath?: string | undefined
-  /** What the worker finds in `process.argv` from the third entry on. */
+  /** Entries of the worker's `process.argv` from the third on. */
   readonly args?: readonly string[]
 }
 

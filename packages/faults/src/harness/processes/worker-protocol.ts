@@ -1,4 +1,4 @@
-/** What the parent sends to a worker, as JSON. */
+/** A message of the parent to a worker, as JSON. */
 export interface Call {
   readonly id: number
   readonly name: string
@@ -13,7 +13,7 @@ export interface RemoteError {
   readonly stack?: string | undefined
 }
 
-/** What a worker sends to its parent, as JSON. */
+/** A message of a worker to its parent, as JSON. */
 export type WorkerMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'result'; readonly id: number; readonly value?: unknown }

@@ -6,7 +6,7 @@ export interface ClusterMember {
   readonly id: string
   readonly port: number
   readonly flags: readonly string[]
-  /** Of whom it is a replica. */
+  /** The primary of this replica. */
   readonly primaryId: string | undefined
   readonly epoch: number
   readonly connected: boolean

@@ -27,5 +27,5 @@ const choose = async (endPort: number, offsets: readonly number[]): Promise<numb
 /** A loopback port that nobody listens on at the moment; somebody else may still take it first. */
 export const freePort = (): Promise<number> => choose(END_PORT, [0])
 
-/** As `freePort`, with the port of the cluster bus, 10 000 above, free and below the ephemeral range too. */
+/** Like `freePort`, with the port of the cluster bus, 10 000 above, free and below the ephemeral range too. */
 export const freeClusterPort = (): Promise<number> => choose(END_PORT - BUS_OFFSET, [0, BUS_OFFSET])

@@ -1,7 +1,7 @@
 import type { RedisServer } from './redis-server.js'
 import { expectState, observe } from './observe.js'
 
-/** What every server needs whose replication is started, or cut, at run time. */
+/** Arguments of a server whose replication is started, or cut, at run time. */
 export const REPLICATION_ARGS: readonly string[] = [
   // After a diskless one the primary says `online` and yet streams no write before the next ACK, up to 1 s on.
   ...['--repl-diskless-sync', 'no'],

@@ -1,7 +1,7 @@
 import { RedisServer } from './redis-server.js'
 import type { RedisServerOptions } from './redis-server.js'
 
-/** What all topologies have in common. */
+/** Common parts of all topologies. */
 export interface TopologyOptions {
   /** More arguments for every data server, as on its command line. */
   readonly args?: readonly string[]

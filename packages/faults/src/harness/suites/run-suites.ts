@@ -10,9 +10,9 @@ const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
 const SUITES = 'packages/core/test/redis'
 const LIMIT_MS = 40 * 60_000
 
-/** What `runSuites` runs, and where. */
+/** The suites that `runSuites` runs, and where. */
 export interface SuitesWanted {
-  /** Of jest.config.js. */
+  /** Projects of jest.config.js. */
   readonly projects: readonly string[]
   /** Test files of core against Redis, by the name before `.test.ts`; none: all files of the projects. */
   readonly suites: readonly string[]
@@ -74,7 +74,7 @@ const reportOf = async (wanted: SuitesWanted, files: string[], report: string): 
   })
 }
 
-/** What Jest reports of its tests, as far as it is read here. */
+/** Jest's report of its tests, as far as it is read here. */
 interface JestReport {
   readonly numPassedTests: number
   readonly numFailedTests: number

@@ -22,7 +22,7 @@ export const withClients = async <T>(
   }
 }
 
-/** What a measurement found: lines for the terminal, and what was not as promised. */
+/** The result of a measurement: lines for the terminal, and what was not as promised. */
 export interface Finding {
   readonly lines: readonly string[]
   readonly violations: readonly string[]

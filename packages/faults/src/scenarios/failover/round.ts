@@ -42,7 +42,7 @@ interface Setting {
 /** One fail-over: some locks are on the replica, others are not. */
 export const failOverOnce = (setting: Setting): Promise<Round> => {
   const { address, leaseMs } = setting
-  // What a replica has ends one lease after the last renewal that it saw.
+  // A replica's copy of a lock ends one lease after the last renewal that it saw.
   const leases = [leaseMs, leaseMs, Math.max(leaseMs, KEPT_LEASE_MS)]
   return withClients(
     leases.map((lockWatchdogTimeout) => ({

@@ -5,7 +5,7 @@ import type { Round } from './round.js'
 const both = (values: readonly number[], show: (value: number) => string): string =>
   `median ${show(median(values))}, at most ${show(Math.max(...values))}`
 
-/** What all rounds found together. */
+/** The findings of all rounds together. */
 export const verdictOf = (
   rounds: readonly Round[],
   { leaseMs, allowanceMs, locks }: { leaseMs: number; allowanceMs: number; locks: number },

@@ -51,7 +51,7 @@ export interface Asked extends OfHold {
   readonly kind: 'asked'
 }
 
-/** What the history checker knows nothing of. */
+/** Events that the history checker does not know. */
 export type OwnEvent = Guarded | Blind | Assessed | Untold | Asked
 
 export type PauseEvent = HistoryEvent | OwnEvent

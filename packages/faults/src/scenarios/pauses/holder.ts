@@ -87,7 +87,7 @@ export class Holder {
     )
   }
 
-  /** What is trusted is kept; Redis has to know of it as long as that lasts. */
+  /** A trusted hold is kept; Redis has to know of it as long as that lasts. */
   async #assess(belief: Belief, pause: Pause): Promise<void> {
     const { lock, owner, hold } = belief
     const isKept = !hold.signal.aborted && belief.look()

@@ -10,7 +10,7 @@ interface Role {
   readonly pending: 'verify' | 'extend' | 'nothing' | 'release'
 }
 
-/** What a holder has when it is paused. */
+/** State of a holder when it is paused. */
 const ROLES: readonly Role[] = [
   { kind: 'plain', fixed: false, pending: 'verify' },
   { kind: 'fenced', fixed: false, pending: 'verify' },

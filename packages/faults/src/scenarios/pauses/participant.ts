@@ -13,7 +13,7 @@ const FENCED = 'fenced:'
 export interface ParticipantSettings {
   readonly name: string
   readonly file: string
-  /** Of the wire that the library's connection takes. */
+  /** The port of the wire that the library's connection takes. */
   readonly port: number
   /** Past any delay. */
   readonly directPort: number
@@ -89,7 +89,7 @@ export class Participant {
   }
 }
 
-/** What a process believes of one hold, written down whenever it is asked. */
+/** The belief of a process about one hold, written down whenever it is asked. */
 export class Belief {
   readonly hold: Held['hold']
   readonly owner: string
@@ -122,7 +122,7 @@ export class Belief {
     return leftMs > 0
   }
 
-  /** What a careful user does before each write. */
+  /** The check of a careful user before each write. */
   isEnsured(): boolean {
     const atMs = nowMs()
     try {

@@ -123,7 +123,7 @@ const harmfulWrites = (events: readonly PauseEvent[]): Blind[] => {
   })
 }
 
-/** What can be counted by the length of the pause, in the order of the columns. */
+/** Counts by the length of the pause, in the order of the columns. */
 const factsOf = (events: readonly PauseEvent[], violations: readonly Violation[]) => {
   const assessed = ofKind(events, 'assessed')
   const partOf = new Map(assessed.map(({ owner, part }) => [owner, part]))

@@ -12,7 +12,7 @@ interface Finding {
   readonly graces: readonly Allowance[]
 }
 
-/** What `look` still has to say when every grace of its finding is over. */
+/** The finding that `look` still has when every grace is over. */
 const afterGrace = async (look: () => Promise<Finding | null>): Promise<string | null> => {
   let finding = await look()
   while (finding && !finding.graces.every((grace) => grace.isOver)) {

@@ -51,7 +51,7 @@ export class Flow {
   readonly done = new Counts()
   longestMs = 0
   unanswered = 0
-  /** What it is doing, for when that does not end. */
+  /** The present step, for when it does not end. */
   doing: { readonly operation: string; readonly name: string; readonly startedAt: number } | null = null
   readonly #parts: FlowParts
   /** The owner whose last level was given back. */

@@ -32,9 +32,9 @@ interface LockState {
   readonly graces: Map<Caller, Allowance>
 }
 
-/** What every owner of every lock was told, and the last that happened to each lock. */
+/** The replies to every owner of every lock, and the last event of each lock. */
 export class Model {
-  /** What was passed on by nobody. */
+  /** The difference that no owner was told of. */
   failure: Difference | null = null
   readonly #locks: Map<string, LockState>
   readonly #startedAt = performance.now()

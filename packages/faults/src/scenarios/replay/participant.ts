@@ -16,7 +16,7 @@ const COMMAND_TIMEOUT_MS = 400
 const SLOWEST_RECONNECT_MS = 120
 
 export interface ParticipantParts extends Compared {
-  /** Of the version of ioredis that is under test. */
+  /** The client, of the version of ioredis that is under test. */
   readonly Redis: typeof Redis
   readonly server: RedisServer
   readonly autoPipelining: boolean
@@ -71,7 +71,7 @@ export class Participant {
       clientName: `replay-${number}`,
       lockWatchdogTimeout: LEASE_MS,
       commandTimeout: COMMAND_TIMEOUT_MS,
-      // What a release gives to a waiter lasts for two of them, until its client has asked for the lease: as long as a
+      // A release's grant to a waiter lasts for two of them, until its client has asked for the lease: as long as a
       // lease, so that it outlasts what is broken, too. A shorter one is lost rightly.
       resyncInterval: LEASE_MS / 2,
       // Alone in its script, or together with others.

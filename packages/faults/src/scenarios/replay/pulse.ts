@@ -8,10 +8,10 @@ const LARGE_STEP_MS = 500
 export class Pulse {
   #longestStallMs = 0
   #largestStepMs = 0
-  /** Of all stalls within the time of one lease, at most: many short ones keep renewals as one long one does. */
+  /** The most of all stalls within the time of one lease: many short ones keep renewals as one long one does. */
   #mostStalledMs = 0
   readonly #leaseMs: number
-  /** Of the latest lease, the oldest first. */
+  /** Stalls of the latest lease, the oldest first. */
   readonly #stalls: { readonly at: number; readonly ms: number }[] = []
   #stalledMs = 0
   #last = performance.now()

@@ -84,7 +84,7 @@ export class Candidate {
   }
 }
 
-/** What a campaign survives; anything else is a finding. */
+/** Errors that a campaign survives; any other is a finding. */
 const isExpected = (error: unknown): boolean =>
   error instanceof LockError || (error instanceof Error && error.message === FAILED)
 

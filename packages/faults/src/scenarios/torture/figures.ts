@@ -1,4 +1,4 @@
-// What a run of the torture measured besides what the history checker says: waits, shares, and when losses were told.
+// Figures of a run of the torture besides what the history checker says: waits, shares, and when losses were told.
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { PARTS } from '../../workload/vanishing.js'
 import { turnOf } from '../../workload/victim.js'
@@ -48,7 +48,7 @@ export const waitsIn = (events: readonly HistoryEvent[]): Found => {
 }
 
 const KINDS_OF_PROCESSES = 3
-/** Of an equal share, without faults: far processes and slow ones get less, but nobody is kept out. */
+/** The least part of an equal share, without faults: far processes and slow ones get less, but nobody is kept out. */
 const LEAST_SHARE = 0.2
 const ENOUGH = 500
 
@@ -83,7 +83,7 @@ export const sharesIn = (
 
 /** A run of so long meets every part. */
 const WHOLE_MINUTES = 5
-/** What of the keys only semaphores have. */
+/** The parts of keys that only semaphores have. */
 const OF_PERMITS = 'operations'
 
 /** Which keys vanished, and how long after its lock had gone a holder was told of it. */

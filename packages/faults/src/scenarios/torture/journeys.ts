@@ -12,7 +12,7 @@ const LANES = 6
 /** Between what a process does and what it notes of it. */
 const SLACK_MS = 500
 
-/** What one process tells the others of a hold that it handed over. */
+/** The message of one process to the others about a hold that it handed over. */
 interface Job {
   readonly lock: string
   readonly token: string

@@ -6,7 +6,7 @@ import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workloa
 import { workMs, type CallerParts } from './workload.js'
 
 const LONGEST_WAIT_MS = 2_500
-/** Of the callers of a read-write lock. */
+/** The share of readers among callers of a read-write lock. */
 const READERS = 0.7
 /** How often an owner whose register is guarded writes without a look at its lock. */
 const CARELESS = 0.3

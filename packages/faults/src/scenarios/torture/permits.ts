@@ -22,7 +22,7 @@ import { LatchRounds } from './permits/latches.js'
 import { isPermitKind } from './workload.js'
 
 const EACH = 4
-// What killed processes had without an end is lost: others begin before nothing is left.
+// Permits without an end are lost with killed processes: others begin before nothing is left.
 const ROUND_MS = 3_000
 // Until the last fault has healed everywhere: reconnects, leases of processes that were killed.
 const SETTLE_MS = 2_500
@@ -37,7 +37,7 @@ const CALM_WIRES: readonly FaultName[] = [
   'script-flush',
 ]
 
-/** As many of each kind, for one round of a run. A latch is made for each of its own rounds. */
+/** Counts of each kind, for one round of a run. A latch is made for each of its own rounds. */
 const namesFor = (round: number | string, kinds: readonly string[], each: number): string[] =>
   kinds
     .filter((kind) => kind !== 'latch')

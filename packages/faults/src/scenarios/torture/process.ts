@@ -55,7 +55,7 @@ const clientOf = ({ name, file, port, seed, options, isForPermits }: Begin): Obs
   return new ObservedClient({ name, file, port, client, ...redis })
 }
 
-/** What each caller of a process does, again and again. */
+/** The step that each caller of a process repeats. */
 const stepsOf = (
   { options, locks: names, seed, name }: Begin,
   client: ObservedClient,

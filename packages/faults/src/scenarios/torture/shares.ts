@@ -10,7 +10,7 @@ const KEY_EVERY_MS = 250
 const KEEP_MS = 60_000
 const WAIT_MS = 10_000
 const ACT_EVERY_MS = 3
-/** What a run may do behind its look at its signal. */
+/** Time that a run may take behind its look at its signal. */
 const ACT_MS = 0.001
 
 /** A caller of runs that are shared: a run acts while it is trusted, and all its callers have one result. */

@@ -14,16 +14,16 @@ export type Kind = (typeof KINDS)[number]
 export const isPermitKind = (kind: Kind): kind is PermitKind =>
   (PERMIT_KINDS as readonly string[]).includes(kind)
 
-/** What one caller of a process works with. */
+/** The parts that one caller of a process works with. */
 export interface CallerParts {
-  /** Of the caller. */
+  /** The name of the caller. */
   readonly name: string
   readonly locks: LockClient
   readonly history: History
   readonly register: Register
   readonly random: SeededRandom
   readonly leaseMs: number
-  /** What it wants. */
+  /** The locks that it wants. */
   readonly names: readonly string[]
 }
 

@@ -114,7 +114,7 @@ const crash = async (group: RedisSentinels, former: RedisServer): Promise<void> 
   await group.newPrimary(former)
 }
 const planned = (group: RedisSentinels): Promise<unknown> => group.failOver()
-/** As deployment.md says: nothing is written from before the switch until the former primary is a replica. */
+/** Rule of deployment.md: nothing is written from before the switch until the former primary is a replica. */
 const paused = async (group: RedisSentinels, former: RedisServer): Promise<void> => {
   await former.command('CLIENT', 'PAUSE', PAUSE_MS, 'WRITE')
   await group.healReplication()

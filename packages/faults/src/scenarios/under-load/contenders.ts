@@ -25,7 +25,7 @@ interface Client {
   readonly locks: LockClient
 }
 
-/** What a holder would see that looks now. */
+/** The belief of a holder that looks now. */
 const believes = (hold: Hold): boolean => !hold.signal.aborted && hold.trustedForMs > 0
 
 /**

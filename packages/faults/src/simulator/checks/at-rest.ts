@@ -14,7 +14,7 @@ export interface Orphan {
   readonly what: 'hold' | 'time-out'
 }
 
-/** What was lost may have been a release, or what refuses a copy of the acquire. */
+/** A release may be lost, or the tombstone that refuses a copy of the acquire. */
 const LOSES_COMMANDS = new Set(['server-restarts-empty', 'fail-over', 'clock-forward'])
 
 /** I2: at rest nobody holds anything, also after every late copy. */

@@ -1,4 +1,4 @@
-// What a client owes its callers besides a lock: to keep it, to give it back when asked, and to tell when it is gone.
+// Duties of a client to its callers besides a lock: to keep it, to give it back when asked, and to tell when it is gone.
 // Only a world without chance of its own can judge it: in the torture a busy machine excuses each of them.
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { kindOf } from '../../workload/lock-kinds.js'
@@ -16,7 +16,7 @@ export const LEGS = 20
 /** So many one-way trips fit into a lease that can be renewed: the acquire and the renewal may take four each. */
 const LEGS_OF_LEASE = 15
 
-/** What Redis has granted ends with the waiter's sign of life, until its owner has asked for a lease. */
+/** A grant of Redis ends with the waiter's sign of life, until its owner has asked for a lease. */
 export const areLivesLongEnough = ({ resyncMs, slowestMs }: Settings): boolean =>
   2 * resyncMs >= LEGS_OF_LEASE * slowestMs
 
@@ -31,7 +31,7 @@ interface Held {
   readonly lock: string
   readonly owner: string
   readonly fromMs: number
-  /** Of a lease that nobody renews. */
+  /** Length of a lease that nobody renews. */
   readonly leaseMs: number | undefined
   levels: number
   /** When it began to give back its last level, was told that the lock is gone, or was killed. */

@@ -2,7 +2,7 @@ import type { HistoryEvent } from '@holdfast/faults/harness'
 
 /** A fault of a world, from its begin until it was over. */
 export interface FaultSpan {
-  /** As in `FAULT_NAMES`; `what`: what a loss of data left behind. */
+  /** A name of `FAULT_NAMES`; `what`: the remains of a loss of data. */
   readonly kind: string
   readonly lock: string | undefined
   /** Which key vanished. */
@@ -11,17 +11,17 @@ export interface FaultSpan {
   readonly fromMs: number
   /** Infinity: it never was. */
   toMs: number
-  /** Of a forced release: whether it took the lock from somebody. */
+  /** Whether a forced release took the lock from somebody. */
   took: boolean
 }
 
-/** What the events of a simulated world have besides those of the torture. */
+/** Events of a simulated world besides those of the torture. */
 interface Told {
   readonly part?: string
   readonly took?: boolean
 }
 
-/** As in `FAULT_NAMES`, of a fault's name in a history. */
+/** The name in `FAULT_NAMES` of a fault's name in a history. */
 export const faultKindOf = (name: string): string => name.split(' ')[0] ?? ''
 
 export const faultSpansIn = (events: readonly HistoryEvent[]): FaultSpan[] => {

@@ -70,7 +70,7 @@ const common = (a: Span, b: Span): Span | null => {
   return fromMs < toMs ? { fromMs, toMs } : null
 }
 
-/** What is left of a span. */
+/** The rest of a span. */
 const without = (whole: Span, holes: readonly Span[]): Span[] => {
   const left: Span[] = []
   let { fromMs } = whole

@@ -45,7 +45,7 @@ class Crowd {
     return []
   }
 
-  /** Of its process nobody waits any more. */
+  /** Nobody of its process waits any more. */
   killed(process: string): void {
     this.attempts.delete(process)
     this.waits.delete(process)

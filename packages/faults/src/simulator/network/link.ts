@@ -3,7 +3,7 @@ import type { Process } from '../world/process.js'
 import type { Server } from './server.js'
 import type { Fate, Wire } from './wire.js'
 
-/** What a client hears of its connection. */
+/** Events of its connection for a client. */
 export interface LinkEvents {
   replied(reply: Reply): void
   message(channel: string, payload: string): void

@@ -39,7 +39,7 @@ export class Network {
   }
 }
 
-/** What a replica has of its primary's keys, and no write since. */
+/** A replica's copy of its primary's keys, and no write since. */
 export class Copy {
   private readonly entries: readonly { key: string; value: Value; endsAt: number | null }[]
 

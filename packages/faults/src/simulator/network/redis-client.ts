@@ -31,7 +31,7 @@ interface Settings {
   readonly maxRetriesPerRequest: number | null
 }
 
-/** What ioredis calls of a command, whoever has made it. */
+/** Members of a command that ioredis calls, whoever has made it. */
 interface SentCommand {
   readonly promise: Promise<unknown>
   toWritable(stream: unknown): string | Buffer

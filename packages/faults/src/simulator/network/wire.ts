@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../../run/random.js'
 
-/** What happens to commands that are on their way when their connection breaks. */
+/** The fate of commands that are on their way when their connection breaks. */
 export type Fate = { readonly kind: 'lost' } | { readonly kind: 'late'; readonly afterMs: number }
 
 const FASTEST_MS = 0.1
@@ -75,7 +75,7 @@ export class Wire {
     ;[...this.cuts].forEach((cut) => cut())
   }
 
-  /** As it was at the beginning. */
+  /** Brings back the state of the beginning. */
   heal(): void {
     this.refuses = false
     this.swallowsUp = false

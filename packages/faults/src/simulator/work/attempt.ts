@@ -19,7 +19,7 @@ export interface Witness {
 export interface Scene {
   readonly process: Process
   readonly locks: LockClient
-  /** What this process saw. */
+  /** The events that this process saw. */
   readonly history: SeenByProcess
   readonly witness: Witness
 }

@@ -18,7 +18,7 @@ export interface CallerScene extends Scene {
   readonly localReentry: boolean
   /** When each step began. */
   readonly begun: Map<string, number>
-  /** What no lock may end with. */
+  /** Errors that no lock may end with. */
   broke(error: unknown, lock: string): void
 }
 
@@ -56,7 +56,7 @@ export class Caller {
     this.isThrough = true
   }
 
-  /** What it has not begun. */
+  /** Steps that it has not begun. */
   get stepsLeft(): readonly Step[] {
     return this.steps.slice(this.next)
   }

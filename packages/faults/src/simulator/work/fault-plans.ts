@@ -72,7 +72,7 @@ const meeting = (chance: SeededRandom, targets: Targets): FaultPlan[] => {
   }).flat()
 }
 
-/** What takes permits or counts away without a trace: nobody can say then how many there should be. */
+/** Faults that take permits or counts away without a trace: nobody can say then how many there should be. */
 const HARMFUL_TO_COUNTS: ReadonlySet<FaultName> = new Set([
   'server-restarts-empty',
   'fail-over',

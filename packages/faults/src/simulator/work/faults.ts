@@ -14,7 +14,7 @@ const BACK_MS = [300, 5_000, 20_000] as const
 
 type Class = 'data-loss' | 'lock-loss' | 'disturbance'
 
-/** What a fault found to do, and how it is ended; null: there was nothing to do it to. */
+/** The effect of a fault, and how it is ended; null: there was nothing to do it to. */
 interface Begun {
   readonly class?: Class
   readonly lock?: string | undefined
@@ -22,7 +22,7 @@ interface Begun {
   readonly part?: string
   /** When it is over; absent: at once. */
   readonly end?: () => void
-  /** Of a forced release, which is over when it is known: whether it took the lock from somebody. */
+  /** Whether a forced release, which is over when it is known, took the lock from somebody. */
   readonly took?: Promise<boolean>
 }
 

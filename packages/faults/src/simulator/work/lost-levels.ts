@@ -28,9 +28,9 @@ export const levelsIn = (keyspace: Keyspace, locks: readonly string[]): readonly
 interface Lost {
   readonly key: string
   readonly owner: string
-  /** What the replica had. */
+  /** The count that the replica had. */
   readonly counted: number
-  /** What its primary had, whose place it took. */
+  /** The count of its primary, whose place it took. */
   readonly written: number
 }
 

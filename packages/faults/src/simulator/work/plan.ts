@@ -33,7 +33,7 @@ export type FaultName = (typeof FAULT_NAMES)[number]
 export type Way =
   'callback' | 'hold' | 'once' | 'impatient' | 'reentrant' | 'downgrade' | 'permits' | 'count-down' | 'await'
 
-/** What an owner does for some ms before it goes on. */
+/** The pause of an owner, in ms, before it goes on. */
 export interface Task {
   readonly ms: number
   readonly asks: 'nothing' | 'verify' | 'extend'
@@ -61,7 +61,7 @@ export interface Step {
   readonly tasks: readonly Task[]
 }
 
-/** Of the process with that index. */
+/** The name of the process with that index. */
 export const nameOf = (process: number): string => `p${process}`
 
 export interface ProcessPlan {
@@ -80,7 +80,7 @@ export interface Settings {
   /** Every second process does not wait for the answers to its releases: `releaseWaitMs: 0`. */
   readonly someReleaseEarly: boolean
   readonly slowestMs: number
-  /** Of ioredis: with 0 what is in flight fails at once when its connection breaks; null: it is never given up. */
+  /** The option of ioredis: with 0 a command in flight fails at once when its connection breaks; null: it is never given up. */
   readonly maxRetriesPerRequest: number | null
   /** Now and then an owner works for as long as this, ms, so that its lease is renewed; 0: never. */
   readonly longestWorkMs: number
@@ -108,7 +108,7 @@ export interface Plan {
   readonly faults: readonly FaultPlan[]
 }
 
-/** Of each semaphore. */
+/** The size of each semaphore. */
 export const PERMITS = 3
 
 /** How many steps count a latch down: what it is set to. */

@@ -11,7 +11,7 @@ interface Write {
   readonly token: string | undefined
 }
 
-/** What the locks guard. Where its writers have tokens it refuses those below the greatest that it has seen. */
+/** The register that the locks guard. Where its writers have tokens it refuses those below the greatest that it has seen. */
 export class Register {
   private readonly greatest = new Map<string, bigint>()
   private order = 0

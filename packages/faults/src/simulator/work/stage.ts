@@ -19,7 +19,7 @@ import { RedisWitness } from './redis-witness.js'
 import { RemainsOfTheDead } from './remains.js'
 import { Register } from './register.js'
 
-/** What no call of a lock may end with, or what nobody awaited. */
+/** Errors that no call of a lock may end with, or that nobody awaited. */
 export interface Broken {
   readonly atMs: number
   readonly lock: string | undefined
@@ -78,7 +78,7 @@ export class Stage {
   readonly orphans: Orphan[] = []
   /** Those of the plan that are locks. */
   readonly locks: readonly string[]
-  /** What fail-overs have undone. */
+  /** Writes that fail-overs have undone. */
   readonly lostLevels = new LostLevels()
   readonly remains: RemainsOfTheDead
   readonly free: FreeLocks
@@ -147,7 +147,7 @@ export class Stage {
     restoreCounters(this.network.primary, this.plan.locks, (lock) => this.register.greatestOf(lock))
   }
 
-  /** What is left of the permits that have no end; of those that have one none may be missing. */
+  /** The rest of the permits that have no end; of those that have one none may be missing. */
   async countPermits(): Promise<void> {
     for (const name of this.plan.locks) {
       if (name.startsWith('semaphore')) {
@@ -246,7 +246,7 @@ export class Stage {
     }
     const { maxRetriesPerRequest } = settings
     const redis = new SimulatedRedis(endpoint, { ...USUAL, maxRetriesPerRequest })
-    // As every service has one, for what its connection reports.
+    // A listener of errors, as every service has one.
     redis.on('error', () => undefined)
     const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
     const releaseWaitMs = settings.someReleaseEarly && /[02468]$/.test(name.replaceAll("'", '')) ? 0 : 1_000

@@ -3,7 +3,7 @@ import { usesIn, type SemaphoreEvent, type Use } from '../../workload/permit-use
 import { Impatience, impatienceOf, type Scene } from './attempt.js'
 import type { Step } from './plan.js'
 
-/** What callers do with semaphores and latches. */
+/** Steps of callers with semaphores and latches. */
 export class SynchronizerSteps {
   private readonly scene: Scene
 
@@ -111,5 +111,5 @@ export class SynchronizerSteps {
   }
 }
 
-/** What became of each call for permits. */
+/** The outcome of each call for permits. */
 export const usesOf = (events: readonly unknown[]): Use[] => usesIn(events as readonly SemaphoreEvent[])

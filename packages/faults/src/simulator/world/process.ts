@@ -10,10 +10,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 const ID_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-'
 const ID_LENGTH = 21
 
-/** What wakes a process: its timers, or its connections. */
+/** Sources that wake a process: its timers, or its connections. */
 type Source = 'timer' | 'connection'
 
-/** What a connection has for a process: the so-many-th, a moment before or after the process takes it. */
+/** A delivery of a connection to a process: the so-many-th, a moment before or after the process takes it. */
 export interface Arrival {
   readonly count: number
   readonly side: 'before' | 'after'

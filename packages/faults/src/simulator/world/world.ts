@@ -8,7 +8,7 @@ const outside = new AsyncResource('holdfast-simulator')
 
 interface Happening {
   readonly atMs: number
-  /** Of two at the same moment, the one that was planned first. */
+  /** The one that was planned first, of two at the same moment. */
   readonly number: number
   run: (() => void) | null
 }
@@ -54,7 +54,7 @@ export class World {
     const happening: Happening = { atMs: Math.max(atMs, this.nowMs), number: this.made, run }
     this.push(happening)
     return {
-      // What stays in the heap is thrown away when its time comes.
+      // A cancelled entry stays in the heap and is thrown away when its time comes.
       cancel: () => {
         happening.run = null
       },

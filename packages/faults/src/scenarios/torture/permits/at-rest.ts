@@ -13,7 +13,7 @@ export const isEnding = (name: string): boolean => name.startsWith('permits:')
 export const semaphoreNamed = (locks: LockClient, name: string): Semaphore | PermitExpirableSemaphore =>
   isEnding(name) ? locks.getPermitExpirableSemaphore(name) : locks.getSemaphore(name)
 
-/** What is free of permits without an end, and what the Redis that is not under test says. */
+/** Free permits without an end, and the word of the Redis that is not under test. */
 export const poolsAtRest = (
   locks: LockClient,
   inUse: { count(name: string): Promise<number> },
@@ -102,7 +102,7 @@ export class Holder {
     private readonly name: string,
   ) {}
 
-  /** Of the permits that end one is renewed, and the others have a lease. */
+  /** One of the permits that end is renewed, and the others have a lease. */
   async hold({ names, permits, leaseMs }: Holding): Promise<void> {
     for (const name of names) {
       if (isEnding(name)) {

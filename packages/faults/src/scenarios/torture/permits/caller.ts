@@ -11,7 +11,7 @@ const LONGEST_WAIT_MS = 2_000
 export interface PermitCallerParts extends Omit<CallerParts, 'register' | 'history'> {
   readonly history: SemaphoreHistory
   readonly inUse: PermitsInUse
-  /** Of each semaphore. */
+  /** The size of each semaphore. */
   readonly permits: number
 }
 

@@ -63,7 +63,7 @@ export class LatchRounds {
     }
   }
 
-  /** What they count at rest. */
+  /** Their count at rest. */
   atRest(): Promise<LatchAtRest[]> {
     return Promise.all(
       this.#latches.map(async (each) => ({
