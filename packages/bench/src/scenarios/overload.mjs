@@ -1,5 +1,6 @@
 import { bars as barChart } from '../report/charts.mjs'
 import { decimals, figure } from '../report/table.mjs'
+import { connect, optionsFor } from '../connection.mjs'
 import { withNetwork } from '../network.mjs'
 import { quantile } from '../statistics.mjs'
 import { withWorkers } from '../workers.mjs'
@@ -12,7 +13,7 @@ const ENDS = ['served', 'LOCK_BUSY', 'LOCK_TIMEOUT']
 export const overload = {
   id: 'overload',
   title: 'More requests than a lock can serve',
-  full: { processes: 4, holdMs: 25, ms: 10_000, waitMs: 1_000, maxWaiting: 10, oneWayMs: 1 },
+  full: { processes: 20, holdMs: 25, ms: 10_000, waitMs: 1_000, maxWaiting: 10, oneWayMs: 1 },
   small: { processes: 2, holdMs: 5, ms: 400, waitMs: 200, maxWaiting: 3, oneWayMs: 1 },
 
   async run(context, setting) {
@@ -54,7 +55,16 @@ export const overload = {
   bars: ({ setting, roundTripMs, results }) =>
     results
       .filter(({ limits }) => 'maxWaiting' in limits)
-      .flatMap(({ kind, served, LOCK_BUSY }) => [
+      .flatMap(({ kind, served, LOCK_BUSY, mostInLine }) => [
+        ...(kind === FAIR
+          ? [
+              {
+                text: 'overload, fair lock: most in line, by Redis',
+                value: mostInLine,
+                most: setting.maxWaiting,
+              },
+            ]
+          : []),
         {
           text: `overload, ${kind}: longest wait of a call that was served, of its waitMs`,
           value: Math.max(...served) / setting.waitMs,
@@ -103,13 +113,35 @@ export const overload = {
   ],
 }
 
+const FAIR = 'fair lock'
+
 const textOf = ({ maxWaiting }) => (maxWaiting === undefined ? 'no bound' : `maxWaiting ${maxWaiting}`)
 
 const measure = async (workers, kind, limits, { holdMs, ms }, context) => {
   const name = context.name('overload', kind, textOf(limits))
   const everyMs = (holdMs * workers.length) / 2
+  const line = await watchLine(context, name)
   const told = await Promise.all(
     workers.map((worker) => worker.call('takeArrivals', { kind, name, everyMs, ms, holdMs, limits })),
   )
-  return Object.fromEntries(ENDS.map((end) => [end, told.flatMap((each) => each[end])]))
+  const mostInLine = await line.end()
+  return { mostInLine, ...Object.fromEntries(ENDS.map((end) => [end, told.flatMap((each) => each[end])])) }
+}
+
+/** Asks Redis again and again how long the line of a fair lock is. */
+const watchLine = async (context, name) => {
+  const redis = await connect(optionsFor(context.url, false))
+  let most = 0
+  let isOver = false
+  const asking = (async () => {
+    while (!isOver) most = Math.max(most, await redis.llen(`redisson_lock_queue:{${name}}`))
+  })()
+  return {
+    end: async () => {
+      isOver = true
+      await asking
+      redis.disconnect()
+      return most
+    },
+  }
 }
