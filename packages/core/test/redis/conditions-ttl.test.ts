@@ -1,10 +1,9 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Hold } from '../../src/index.js'
 import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { soon } from './support/rig.js'
-import { describe, it, useRig } from './support/together.js'
+import { soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const rig = useRig()

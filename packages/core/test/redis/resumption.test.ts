@@ -1,9 +1,9 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import type { Hold, LockClient } from '../../src/index.js'
 import { luaSources } from '../../src/redis/lua-sources.js'
 import { signalled, sleep } from './support/harness.js'
-import { describe, it, usePrivateServer } from './support/together.js'
+import { usePrivateServer } from './support/private-server.js'
 
 const LEASE_MS = 700
 const PAUSE_MS = 750

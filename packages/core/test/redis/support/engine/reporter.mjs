@@ -1,6 +1,6 @@
 import { EXCEPTIONS } from './exceptions.mjs'
 
-/** Of the tests of these suites at least so many have to run on the engine. */
+/** The least part of the tests of these suites that has to run on the engine. */
 const LEAST_SHARE = 0.95
 
 /** Fails a run of all suites on the engine when too many are exceptions, or one is of a test that is not there. */
