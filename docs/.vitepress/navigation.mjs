@@ -36,7 +36,7 @@ export const NAVIGATION = {
       pages(`docs/architecture.md docs/protocol.md docs/passing-on.md docs/wire-format.md docs/invariants.md
       docs/interop.md docs/other-clients.md`),
     'How it is tested':
-      pages(`docs/reliability.md docs/simulator.md docs/histories.md packages/faults/README.md
+      pages(`docs/reliability.md docs/simulator.md docs/histories.md docs/try-to-break-it.md packages/faults/README.md
       packages/faults/src/harness/README.md packages/interop/README.md`),
     'Packages below core': pages('packages/waiter/README.md packages/watchdog/README.md'),
     'The project': pages('CONTRIBUTING.md CHANGELOG.md SECURITY.md'),

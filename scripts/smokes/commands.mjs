@@ -22,6 +22,8 @@ export const COMMANDS = {
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   // On the programs of this machine or the cache; what cannot be had is not run, and said.
   'test:behaviour': { smoke: 'scripts/behaviour/main.mjs --quick' },
+  // Skipped where there is no Go, and says so.
+  judge: { smoke: 'packages/faults/judge/main.mjs --seeds 20 --no-bugs' },
   'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
   'test:interop': { step: 'packages/interop/run/main.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
