@@ -429,9 +429,10 @@ export const rows = [
         const ended = inChild(
           { ...client, server: own },
           `${creating[client.kind]()}\nawait redis.ping()\nsetInterval(() => undefined, 100)`,
-          6_000,
+          9_000,
         )
-        while (String(await own.command('CLIENT', 'LIST')).split('id=').length < 3) await sleep(50)
+        for (let i = 0; i < 60 && String(await own.command('CLIENT', 'LIST')).split('id=').length < 3; i += 1)
+          await sleep(50)
         await sleep(300)
         await own.stop()
         return (await ended) === 'alive' ? 'goes on' : 'ends with an uncaught error'

@@ -136,11 +136,11 @@ export const rows = [
       },
     },
     {
-      what: '`0 1 13 * 5` from 12 to 28 November 2026 (the 13th is a Friday)',
+      what: '`0 1 13 * 5` from 12 to 21 November 2026 (the 13th is a Friday)',
       follows: 'the day of the month *or* the weekday; to node-cron both',
       run: async (job) =>
         days(
-          (await job('0 1 13 * 5', 'moving 2026-11-12T12:00:00Z 2026-11-28T12:00:00Z 30000')).runs.map(
+          (await job('0 1 13 * 5', 'moving 2026-11-12T12:00:00Z 2026-11-21T12:00:00Z 60000')).runs.map(
             ([at]) => at,
           ),
         ),
@@ -150,7 +150,7 @@ export const rows = [
       follows: '7 is Sunday',
       run: async (job) =>
         days(
-          (await job('0 1 * * 7', 'moving 2026-11-12T12:00:00Z 2026-11-28T12:00:00Z 30000')).runs.map(
+          (await job('0 1 * * 7', 'moving 2026-11-12T12:00:00Z 2026-11-21T12:00:00Z 60000')).runs.map(
             ([at]) => at,
           ),
         ),
