@@ -1,11 +1,11 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { AsyncResource, type AsyncLocalStorage } from 'node:async_hooks'
 import type { LockClient } from '../../src/index.js'
 import { oncePerProcess } from '../../src/runtime/once-per-process.js'
-import { describe, it, useRig } from './support/together.js'
+import { useRig } from './support/rig.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
