@@ -23,8 +23,7 @@ const ROOMS = {
   acquire: 'client kinds pass entry diagnostics hold context scripts redis arguments events errors runtime',
   inspect: 'diagnostics scripts options redis arguments errors lock-holder keys runtime',
   client: 'kinds pass diagnostics hold context scripts options redis events errors keys runtime',
-  kinds:
-    'pass entry diagnostics context scripts options redis arguments events errors lock-holder keys runtime',
+  kinds: 'pass entry diagnostics context scripts options redis arguments errors lock-holder keys runtime',
   pass: 'entry scripts redis runtime',
   entry: 'scripts options redis errors runtime',
   diagnostics: 'hold scripts options redis events errors lock-holder runtime',

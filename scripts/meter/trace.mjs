@@ -61,6 +61,11 @@ export class Trace {
     return run
   }
 
+  /** The files whose code ran. */
+  filesOf({ counts }) {
+    return [...new Set([...counts.keys()].map((id) => this.#sources.functions[id].file))].sort()
+  }
+
   /** The figures of scenarios, all together. */
   figuresOf(...scenarios) {
     const functions = new Set(scenarios.flatMap(({ counts }) => [...counts.keys()]))

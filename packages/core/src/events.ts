@@ -74,18 +74,24 @@ export interface EventObserver {
 /** Calls the listeners one by one. One that throws affects neither the others nor the lock. */
 export class EventHub {
   observer: EventObserver | null = null
+  /** The events that have a listener. */
+  readonly heard = new Set<LockEventName>()
   private readonly emitter = new EventEmitter()
 
   on<E extends LockEventName>(event: E, listener: LockEventListener<E>): void {
     this.emitter.on(event, listener)
+    this.heard.add(event)
   }
 
   off<E extends LockEventName>(event: E, listener: LockEventListener<E>): void {
     this.emitter.off(event, listener)
+    if (this.emitter.listenerCount(event) === 0) {
+      this.heard.delete(event)
+    }
   }
 
   hasListeners(event: LockEventName): boolean {
-    return this.emitter.listenerCount(event) > 0
+    return this.heard.has(event)
   }
 
   emit<E extends LockEventName>(event: E, details: LockEvents[E]): void {
@@ -103,6 +109,7 @@ export class EventHub {
 
   clear(): void {
     this.emitter.removeAllListeners()
+    this.heard.clear()
   }
 }
 

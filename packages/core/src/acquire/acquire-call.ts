@@ -7,8 +7,7 @@ import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reen
 import type { UnscopedCalls } from './unscoped-calls.js'
 import type { AcquireServices } from './services.js'
 import { Context, type CallSite } from '../context/context.js'
-import { isCallSeen, publishCall, type CallPublication } from '../diagnostics/call-publication.js'
-import { isHoldSeen } from '../diagnostics/hold-publication.js'
+import type { CallPublication } from '../diagnostics/call-publication.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { noteWish } from '../diagnostics/hold-note.js'
 import { LockLostError, LockTimeoutError } from '../errors.js'
@@ -67,13 +66,14 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   readonly site: CallSite | null
   readonly ofCallback: boolean
   readonly whole: WholeCall | undefined
-  readonly note: ReturnType<typeof noteWish>
+  readonly note: ReturnType<typeof noteWish> | undefined
   readonly startedAt: number
   readonly observer: AsyncContext | null
   publication: CallPublication | null = null
   private readonly limits: CallLimits
   private bareCall: UnscopedCalls | null = null
-  private hasParked = false
+  /** Whether it has parked, and whether anybody hears of that and of its end. */
+  private wait: 'none' | 'parked' | 'heard' = 'none'
   /** How often the lease expired before the reply arrived. */
   private expiredOnArrival = 0
   /** Position in the queue, as of Redis's last reply. */
@@ -98,11 +98,12 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     this.whole = request.whole
     this.startedAt = session.runtime.now()
     const { leaseMs } = this.limits
-    this.note = noteWish(session.options, this.limits.renews ? undefined : leaseMs)
+    const { describeHolds } = session.options
+    this.note = describeHolds && noteWish(describeHolds, this.limits.renews ? undefined : leaseMs)
     if (leaseMs !== undefined) {
       session.lastHolders.noteLease(leaseMs)
     }
-    this.observer = isCallSeen() || isHoldSeen() ? new AsyncResource('HoldfastCall') : null
+    this.observer = session.reports.areSeen ? new AsyncResource('HoldfastCall') : null
   }
 
   /** undefined: no limit; 0: one attempt. */
@@ -152,17 +153,19 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   /** The holder and the queue position, as far as known. */
   explain(): WaitFacts {
-    return { holder: this.session.lastHolders.holderOf(this.protocol.key), placeInLine: this.placeInLine }
+    return { holder: this.session.reports.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
   /** Called once. @throws ContextRequiredError, ClientClosedError */
   begin({ bare, calledFrom = null, whole }: AcquireRequest): Promise<T> {
     const { session, protocol } = this
     session.assertOpen(protocol.lockName)
-    session.origins.keep(this, calledFrom)
+    if (calledFrom) {
+      session.reports.origins.keep(this, calledFrom)
+    }
     this.bareCall = bare && bare.calls.begin(bare.method)
     if (!whole) {
-      this.publication = publishCall(session, protocol, this.startedAt)
+      this.publication = session.reports.begun(protocol, this.startedAt)
     }
     return this.look()
   }
@@ -207,20 +210,19 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   }
 
   parked(ticket: Ticket<unknown>): void {
-    if (!this.hasParked) {
-      this.hasParked = true
+    const { reports } = this.session
+    if (this.wait === 'none') {
       this.whole?.parked()
-      this.session.waitReporter.parked(this, ticket)
-      if (!this.site && !this.whole && this.waitMs === undefined) {
-        this.session.selfWaits.parked(this)
-      }
+      const isHeard = reports.parked(this, ticket)
+      const isUnscoped = !this.site && !this.whole && this.waitMs === undefined
+      this.wait = (isUnscoped && reports.mayWaitForItself(this)) || isHeard ? 'heard' : 'parked'
     }
-    this.publication?.parked(this.session.lastHolders.holderOf(this.protocol.key))
+    this.publication?.parked(reports.holderOf(this.protocol.key))
   }
 
   refused(reply: HeldReply): void {
     this.placeInLine = reply.place
-    this.session.lastHolders.note(this.protocol.key, reply)
+    this.session.reports.refused(this.protocol.key, reply)
   }
 
   giveUp(outcome: WaitOutcome<unknown>): Busy {
@@ -237,13 +239,14 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
 
   /** Runs whatever the outcome, before the caller is resumed. */
   private end(hold: Hold | null): void {
-    const { selfWaits, watchdog, waitReporter } = this.session
+    const { watchdog, reports } = this.session
     if (!hold) {
       // I3: the wait may have been ended by a timer or a signal after a pause in which trust in other holds ran out.
       watchdog.endOverdueTrust()
     }
-    waitReporter.ended(this)
-    selfWaits.ended(this)
+    if (this.wait === 'heard') {
+      reports.ended(this)
+    }
     this.bareCall?.end(hold)
   }
 
@@ -252,23 +255,22 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     if (!publication) {
       return
     }
-    const { runtime, lastHolders } = session
+    const { runtime, reports } = session
     if (obtained.kind === 'busy') {
-      publication.timedOut(lastHolders.holderOf(protocol.key), runtime.now())
+      publication.timedOut(reports.holderOf(protocol.key), runtime.now())
       return
     }
     const { path, acquisition } = obtained
-    const holder = publication.hasWaited ? lastHolders.holderOf(protocol.key) : undefined
+    const holder = publication.hasWaited ? reports.holderOf(protocol.key) : undefined
     // A command of this call got its reply in this turn, so its time still holds.
     const publishedAt = path === 'remote' ? acquisition.publishedAt : undefined
     publication.acquired(path, holder, publishedAt ?? runtime.now())
   }
 
-  /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */
   private forgetHolder(): void {
     const { isAwaited, key } = this.protocol
     if (!isAwaited) {
-      this.session.lastHolders.forget(key)
+      this.session.reports.forgetHolder(key)
     }
   }
 }

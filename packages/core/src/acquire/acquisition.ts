@@ -13,7 +13,7 @@ import {
 } from './levels.js'
 import { LocalReentry } from '../pass/local-reentry.js'
 import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context/context.js'
-import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
+import type { HoldPublication } from '../diagnostics/hold-publication.js'
 import { reportLoss } from '../diagnostics/reports.js'
 import type { AcquireTerms, ReleaseObserver } from '../entry/entry-command.js'
 import { LocalPass, passesForMs, type PassedHold } from '../pass/local-pass.js'
@@ -139,7 +139,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    * caller's context.
    */
   private beHeld(request: LevelRequest): Hold {
-    this.publication = publishHold(this.session, this, this.heldSince)
+    this.publication = this.session.reports.held(this, this.heldSince)
     return this.addLevel(request)
   }
 

@@ -301,7 +301,8 @@ export class Contention<T>
    * A waiter that can be granted the lock tries again while it still counts as alive: a dead waiter gets no grants.
    */
   private lifeAfter({ aliveUntil }: HeldReply): number {
-    return aliveUntil === undefined ? Number.POSITIVE_INFINITY : this.session.plainQueue.aliveForMs / 2
+    const { plainQueue } = this.session
+    return aliveUntil === undefined || !plainQueue ? Number.POSITIVE_INFINITY : plainQueue.aliveForMs / 2
   }
 
   onError(error: unknown): Attempt<boolean> | Promise<Attempt<boolean>> {

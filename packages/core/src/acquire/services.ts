@@ -5,9 +5,7 @@ import type { Leased } from '../client/lease-store.js'
 import type { OutageReporter } from '../client/outage-reporter.js'
 import type { RecentHolds } from '../client/recent-holds.js'
 import type { Contexts } from '../context/ambient.js'
-import type { CallOrigins } from '../diagnostics/call-origins.js'
-import type { SelfWaits } from '../diagnostics/self-waits.js'
-import type { WaitReporter } from '../diagnostics/wait-reporter.js'
+import type { EventHub } from '../events.js'
 import type { KindServices } from '../kinds/services.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { Yielding } from '../runtime/yielding.js'
@@ -18,12 +16,10 @@ export interface AcquireServices extends KindServices {
   readonly held: HeldLocks
   readonly recentHolds: RecentHolds
   readonly contexts: Contexts
+  readonly events: EventHub
   readonly contextEnds: ContextEnds
   readonly releaseWaits: ReleaseWaits
   readonly yielding: Yielding
-  readonly origins: CallOrigins
-  readonly selfWaits: SelfWaits
-  readonly waitReporter: WaitReporter
   readonly outages: OutageReporter
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void

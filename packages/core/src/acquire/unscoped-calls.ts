@@ -87,7 +87,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
       throw new NotLockOwnerError(this.lockName, this.whyNone())
     }
     if (this.isRefusedCaller && isUnscopedWarningDue(this.lockName)) {
-      warnOfRefusedUnlock(this.lockName, new Error('unlock()'), this.session.origins.find(hold))
+      warnOfRefusedUnlock(this.lockName, new Error('unlock()'), this.session.reports.origins.find(hold))
     }
     return hold
   }

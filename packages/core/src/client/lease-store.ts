@@ -1,4 +1,5 @@
 import type { LeaseStore, RenewableLease, RenewalAnswer } from '@holdfast/watchdog'
+import { renewals } from '../diagnostics/channels.js'
 import { publishRenewals, type Renewed } from '../diagnostics/renewal-publication.js'
 import { isQueued } from '../redis/failures.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
@@ -57,7 +58,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     // A holder is told of a release by force by message.
     this.runner.checkMessages()
     const answers = queuedAt ? this.askDue(queuedAt, leases, limits) : this.ask(leases, limits)
-    return publishRenewals(this.clientId, leases, answers)
+    return renewals.hasSubscribers ? publishRenewals(this.clientId, leases, answers) : answers
   }
 
   /**

@@ -17,6 +17,7 @@ import { heartbeatOf, type ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
 import { CallOrigins } from '../diagnostics/call-origins.js'
+import { CallReports, type CallReportsParts } from '../diagnostics/call-reports.js'
 import { OutageReporter } from './outage-reporter.js'
 import { ForeignLooks } from '../kinds/foreign-looks.js'
 import { LastSeenHolders } from '../diagnostics/last-holders.js'
@@ -29,7 +30,7 @@ import { ProcessKeeper } from './process-keeper.js'
 import { RecentHolds } from './recent-holds.js'
 import { PlainLockQueue, type PlainLockQueueParts } from '../pass/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
-import { randomHex, systemRuntime } from '../runtime/runtime.js'
+import { randomHex, systemRuntime, type Clock } from '../runtime/runtime.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 // The first script after a pause finds Redis's caches cold, and takes two to three times as long.
@@ -62,14 +63,11 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     replicas: options.replicas,
   })
   const clientId = `${options.clientName}~${runtime.id()}`
-  const leases = new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background)
-  const watchdog = new Watchdog<Leased>(leases, {
-    clock: background,
-    random,
-    batchSize: options.watchdogBatchSize,
-    // On a cluster every slot has a script of its own: one moment brings many as it is.
-    batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW,
-  })
+  const watchdog = watchdogOf(
+    new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
+    port,
+    options,
+  )
   const formerPrimary = new FormerPrimary(watchdog, background)
   const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
@@ -77,9 +75,9 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const held = new HeldLocks()
   const origins = new CallOrigins()
   const grantReceiver = new GrantReceiver({ waiter, clock: runtime, beforeResume })
-  const looks = { pauseMs: resyncInterval, patienceMs: lockWatchdogTimeout }
-  const grantedLocks = new GrantedLocks({ runner, clock: background, ...looks })
+  const queues = waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options)
   const life = lifecycle()
+  const reports = reportsOf({ clientId, events, origins, held, background, beforeResume, ...queues }, options)
   const borrowedPermits = new BorrowedPermits()
   const processKeeper = processKeeperOf(port, { held, borrowedPermits, waiter, runner, ...life })
   const session = {
@@ -88,21 +86,18 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     serverAsked: askServer({ port, runner, ...life }),
     held,
     grantReceiver,
-    grantedLocks,
-    ...waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options),
+    ...queues,
     port,
     borrowedPermits,
     processKeeper,
     events,
-    origins,
+    reports,
     contexts: new Contexts(),
-    waitReporter: new WaitReporter(events, background, options.waitingThreshold, beforeResume),
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     yielding: new Yielding(runtime),
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),
-    selfWaits: new SelfWaits(held, origins, background, options.bareCalls !== 'allow'),
   }
   watchPrimaries(session)
   port.onLeft?.(() => formerPrimary.left())
@@ -157,13 +152,47 @@ function waitingInRedis(
     foreignLooks: new ForeignLooks(parts.runner),
     recentHolds: new RecentHolds(parts),
     fairQueue: new FairQueue({ ...parts, nonce, lastHolders, heartbeatMs, takesGrants, rejoins }),
-    // A grant is a lease for an owner that may be dead: no longer than any other lease.
-    plainQueue: new PlainLockQueue({
-      ...parts,
-      takesGrants,
-      aliveForMs: Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout)),
+    grantedLocks: new GrantedLocks({
+      runner: parts.runner,
+      clock: options.background,
+      pauseMs: options.resyncInterval,
+      patienceMs: lockWatchdogTimeout,
+      longestMs: longestGrantMs(options),
     }),
+    plainQueue: takesGrants ? new PlainLockQueue({ ...parts, aliveForMs: longestGrantMs(options) }) : null,
   }
+}
+
+function watchdogOf(
+  leases: RedisLeaseStore,
+  port: RedisPort,
+  { background: clock, runtime, watchdogBatchSize: batchSize }: ResolvedOptions,
+): Watchdog<Leased> {
+  const random = (): number => runtime.random()
+  // On a cluster every slot has a script of its own: one moment brings many as it is.
+  return new Watchdog(leases, { clock, random, batchSize, batchesInARow: port.slotOf ? 1 : SCRIPTS_IN_A_ROW })
+}
+
+function reportsOf(
+  parts: Pick<CallReportsParts, 'clientId' | 'events' | 'origins' | 'lastHolders'> & {
+    readonly held: HeldLocks
+    readonly background: Clock
+    readonly beforeResume: () => void
+  },
+  { bareCalls, onContextEnd, waitingThreshold }: ResolvedOptions,
+): CallReports {
+  const { events, origins, held, background, beforeResume } = parts
+  return new CallReports({
+    ...parts,
+    tellsOrigins: bareCalls !== 'allow' || onContextEnd === 'warn',
+    waits: new WaitReporter(events, background, waitingThreshold, beforeResume),
+    selfWaits: new SelfWaits(held, origins, background, bareCalls !== 'allow'),
+  })
+}
+
+/** A grant is a lease for an owner that may be dead: no longer than any other lease. */
+function longestGrantMs(options: ResolvedOptions): number {
+  return Math.ceil(Math.min(2 * heartbeatOf(options), options.lockWatchdogTimeout))
 }
 
 function lifecycle() {

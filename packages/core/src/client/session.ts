@@ -1,6 +1,6 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { Watchdog } from '@holdfast/watchdog'
-import type { CallOrigins } from '../diagnostics/call-origins.js'
+import type { CallReports } from '../diagnostics/call-reports.js'
 import type { Contexts } from '../context/ambient.js'
 import type { Background } from '../runtime/background.js'
 import type { EventHub } from '../events.js'
@@ -11,7 +11,6 @@ import type { GrantReceiver } from '../pass/grants.js'
 import type { ContextEnds } from './context-ends.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
-import type { SelfWaits } from '../diagnostics/self-waits.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { OutageReporter } from './outage-reporter.js'
@@ -24,7 +23,6 @@ import type { RecentHolds } from './recent-holds.js'
 import type { BorrowedPermits } from './borrowed-permits.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { MissingSemaphores } from '../diagnostics/reports.js'
-import type { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 /** The services shared by the parts of one client. Created by LockClient, the only place that knows the wiring. */
 export interface Session {
@@ -37,7 +35,7 @@ export interface Session {
   readonly watchdog: Watchdog<Leased>
   readonly waiter: Waiter
   readonly fairQueue: FairQueue
-  readonly plainQueue: PlainLockQueue
+  readonly plainQueue: PlainLockQueue | null
   readonly recentHolds: RecentHolds
   readonly foreignLooks: ForeignLooks
   readonly grantReceiver: GrantReceiver
@@ -47,13 +45,10 @@ export interface Session {
   readonly yielding: Yielding
   readonly contexts: Contexts
   readonly events: EventHub
-  readonly waitReporter: WaitReporter
+  readonly reports: CallReports
   readonly missingSemaphores: MissingSemaphores
   readonly held: HeldLocks
   readonly borrowedPermits: BorrowedPermits
-  /** Where calls were made, for warnings. */
-  readonly origins: CallOrigins
-  readonly selfWaits: SelfWaits
   readonly contextEnds: ContextEnds
   readonly outages: OutageReporter
   /** Aborts when the client starts closing: ends waits outside the client's own queues. */

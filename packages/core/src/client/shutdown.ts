@@ -29,7 +29,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   session.grantedLocks.close()
   runner.close()
   session.releaseWaits.close()
-  session.waitReporter.close()
+  session.reports.waits.close()
   session.outages.close()
   // Commands that were cut off report it: 'release-failed'.
   await settleWithin(background.whenOver(), LAST_WORDS_MS, runtime)

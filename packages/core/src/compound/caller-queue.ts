@@ -107,7 +107,7 @@ class CallerQueue implements ReportedWait {
       return (await ticket.outcome).kind === 'done'
     } finally {
       stopListening()
-      session.waitReporter.ended(this)
+      session.reports.waits.ended(this)
     }
   }
 
@@ -149,9 +149,7 @@ class CallerQueue implements ReportedWait {
   }
 
   explain(): WaitFacts {
-    const holders = this.wanted.members.map(({ session, protocol }) =>
-      session.lastHolders.holderOf(protocol.key),
-    )
+    const holders = this.wanted.members.map(({ session, protocol }) => session.reports.holderOf(protocol.key))
     return { holder: holders.find((holder) => holder !== undefined), placeInLine: undefined }
   }
 
@@ -164,7 +162,7 @@ class CallerQueue implements ReportedWait {
 
   private parked(ticket: Ticket<unknown>): void {
     this.call.parked()
-    this.session.waitReporter.parked(this, {
+    this.session.reports.parked(this, {
       get ahead() {
         // The queue, plus the caller whose turn it is.
         return ticket.ahead + 1

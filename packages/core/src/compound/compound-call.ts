@@ -1,6 +1,6 @@
 import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
 import type { CallSite } from '../context/context.js'
-import { publishCall, type CallPublication, type RequestedHold } from '../diagnostics/call-publication.js'
+import type { CallPublication, RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import { LockBusyError, LockTimeoutError, type TimeoutDetails } from '../errors.js'
 import { settleWithin } from '../runtime/settle-within.js'
@@ -89,7 +89,7 @@ export class CompoundCall {
     wanted: RequestedHold,
     take: () => Promise<MemberHold[] | LockTimeoutError>,
   ): Promise<MemberHold[] | LockTimeoutError> {
-    const publication = publishCall(this.session, wanted, this.startedAt)
+    const publication = this.session.reports.begun(wanted, this.startedAt)
     if (!publication) {
       return take()
     }
@@ -255,9 +255,12 @@ export class CompoundCall {
   /** An endless wait outside contexts: its caller may itself hold the member. */
   private watched<T>({ lockName, protocol, session }: Member, wait: Promise<T>): Promise<T> {
     const watched = { lockName, protocol }
-    session.origins.keep(watched, this.request.calledFrom ?? null)
-    session.selfWaits.parked(watched)
-    return wait.finally(() => session.selfWaits.ended(watched))
+    const { reports } = session
+    if (!reports.mayWaitForItself(watched)) {
+      return wait
+    }
+    reports.origins.keep(watched, this.request.calledFrom ?? null)
+    return wait.finally(() => reports.waitedForAnother(watched))
   }
 
   private async publishEnd(

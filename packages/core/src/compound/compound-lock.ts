@@ -112,7 +112,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
     const own = here ? null : new Context(this.session.nextThreadId(), null)
     const origin = here ?? { context: own as Context, frame: null }
     const isUnscoped = here === null
-    const calledFrom = isUnscoped ? this.session.origins.of('wait', 'withLock') : null
+    const calledFrom = isUnscoped ? this.session.reports.origins.of('wait', 'withLock') : null
     const limits = { defaultWaitMs: this.session.options.waitMs, ofCallback: true }
     const call = { bareMethod: null, ...limits, origin, isUnscoped, calledFrom }
     const toTaken = (taken: Obtained): Entered<CompoundHold> => {
@@ -219,7 +219,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
       this.begun(hold, call)
       // Each client warns about its own holds.
       taken.forEach(({ member, hold: level }) =>
-        member.session.origins.keep(level, request.calledFrom ?? null),
+        member.session.reports.origins.keep(level, request.calledFrom ?? null),
       )
       if (request.origin === null && !bareCall) {
         bare.keep(hold, false)
@@ -257,7 +257,7 @@ export abstract class CompoundLock implements AnyLock<CompoundHold> {
   ): CallRequest {
     const origin = siteToAcquire(this.session.contexts, this.thread)
     const isUnscoped = origin === null
-    const calledFrom = this.session.origins.of('call', method)
+    const calledFrom = this.session.reports.origin(method)
     const bareMethod = isUnscoped && isRedissonStyle ? method : null
     return { bareMethod, defaultWaitMs, ofCallback: false, origin, isUnscoped, calledFrom }
   }

@@ -108,22 +108,3 @@ export class CallPublication implements ObservedCall {
     callEnded.publish(this)
   }
 }
-
-/** Whether calls have a subscriber. */
-export function isCallSeen(): boolean {
-  return callEnded.hasSubscribers || callBegun.hasSubscribers || callParked.hasSubscribers
-}
-
-/** Publishes that a call begins. Null without subscribers. */
-export function publishCall(
-  { clientId }: { readonly clientId: string },
-  { lockName, kind }: RequestedHold,
-  startedAt: number,
-): CallPublication | null {
-  if (!isCallSeen()) {
-    return null
-  }
-  const publication = new CallPublication(lockName, kind, clientId, startedAt)
-  publication.begun()
-  return publication
-}

@@ -10,16 +10,13 @@ const WATCHED_NOTE_MS = 86_400_000
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]{1,200})?$/
 
 /**
- * The note for a call's hold; undefined: none. Must be called when the call begins: only then is the active trace the
+ * The note for a call's hold. Must be called when the call begins: only then is the active trace the
  * caller's. A fixed lease bounds the note too: otherwise notes of names locked once would pile up.
  */
 export function noteWish(
-  { describeHolds }: ResolvedOptions,
+  describeHolds: NonNullable<ResolvedOptions['describeHolds']>,
   leaseMs: number | undefined,
-): NoteRequest | undefined {
-  if (describeHolds === undefined) {
-    return undefined
-  }
+): NoteRequest {
   const traceparent = describeHolds === true ? undefined : traceparentOf(describeHolds)
   return { ttlMs: leaseMs ?? WATCHED_NOTE_MS, traceparent }
 }

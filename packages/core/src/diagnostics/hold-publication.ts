@@ -59,17 +59,3 @@ export class HoldPublication implements ObservedHold {
     }
   }
 }
-
-/** Whether holds have a subscriber. */
-export function isHoldSeen(): boolean {
-  return holdEnded.hasSubscribers || holdBegun.hasSubscribers
-}
-
-/** Publishes that a hold begins. Null without subscribers. */
-export function publishHold(
-  { clientId }: { readonly clientId: string },
-  held: HeldThing,
-  startedAt: number,
-): HoldPublication | null {
-  return isHoldSeen() ? new HoldPublication(held, clientId, startedAt) : null
-}

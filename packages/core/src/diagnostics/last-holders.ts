@@ -28,7 +28,8 @@ interface LastRefusal {
  * serves all callers behind it.
  */
 export class LastSeenHolders {
-  private readonly byKey = new Map<string, LastRefusal>()
+  /** The seam looks into it, so that nothing here runs for a lock that nobody waits for. */
+  readonly byKey = new Map<string, LastRefusal>()
 
   /**
    * @param clientId the client that is refused

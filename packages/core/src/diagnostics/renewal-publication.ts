@@ -20,9 +20,6 @@ export function publishRenewals(
   leases: readonly Renewed[],
   round: Promise<readonly RenewalAnswer[]>,
 ): Promise<readonly RenewalAnswer[]> {
-  if (!renewals.hasSubscribers) {
-    return round
-  }
   const tell = (answers: readonly RenewalAnswer[]): void =>
     leases.forEach((lease, i) => publishRenewal(clientId, lease, answers[i] ?? 'unknown'))
   return round.then(

@@ -35,7 +35,7 @@ export class SelfWaits {
     private readonly held: HeldByHand,
     private readonly origins: CallOrigins,
     clock: Clock,
-    private readonly isWanted: boolean,
+    readonly isWanted: boolean,
   ) {
     this.watched = new FixedDelayQueue(clock, {
       delayMs: LONG_WAIT_MS,
@@ -45,13 +45,11 @@ export class SelfWaits {
 
   /** Where the call is made, if it is about to wait for what its own client holds by hand. */
   originOf(key: string, method: string): Error | null {
-    return this.isWanted && this.held.byHand(key) ? this.origins.of('wait', method) : null
+    return this.held.byHand(key) ? this.origins.of('wait', method) : null
   }
 
   parked(wait: EndlessWait): void {
-    if (this.isWanted) {
-      this.watch(wait)
-    }
+    this.watch(wait)
   }
 
   ended(wait: EndlessWait): void {

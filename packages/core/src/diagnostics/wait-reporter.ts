@@ -22,7 +22,7 @@ export interface ReportedWait {
 
 const NO_FACTS: WaitFacts = { holder: undefined, placeInLine: undefined }
 
-type Position = Pick<Ticket<unknown>, 'ahead'>
+export type Position = Pick<Ticket<unknown>, 'ahead'>
 
 /** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {

@@ -8,11 +8,14 @@ import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { KindServices } from './services.js'
 import type { TokenRule } from './fenced-options.js'
 import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
-import { PlainProtocol } from './plain.js'
+import { SingleOwnerProtocol } from './single-owner.js'
 
-/** Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition increments. */
-export class FencedProtocol extends PlainProtocol {
-  override readonly kind: LockKind = 'fenced'
+/**
+ * Redisson's RFencedLock: an RLock, and a counter beside it that every acquisition increments. So it is neither granted nor
+ * passed on: every acquisition needs a token from Redis.
+ */
+export class FencedProtocol extends SingleOwnerProtocol {
+  readonly kind: LockKind = 'fenced'
   readonly tokenKey: string
 
   constructor(
@@ -50,15 +53,6 @@ export class FencedProtocol extends PlainProtocol {
       note: terms.note,
     }
     return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
-  }
-
-  /** Never passed on locally: every acquisition needs a token from Redis. */
-  override get passing(): null {
-    return null
-  }
-
-  protected override get canGrant(): boolean {
-    return false
   }
 
   latestToken(): Promise<string> {

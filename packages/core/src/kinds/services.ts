@@ -1,9 +1,9 @@
-import type { EventHub } from '../events.js'
 import type { GrantReceiver } from '../pass/grants.js'
 import type { GrantedLocks } from '../pass/granted-locks.js'
 import type { PassServices } from '../pass/local-pass.js'
 import type { PlainLockQueue } from '../pass/plain-queue.js'
 import type { Waiter } from '@holdfast/waiter'
+import type { CallReports } from '../diagnostics/call-reports.js'
 import type { LastSeenHolders } from '../diagnostics/last-holders.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { FairQueue } from './fair-queue.js'
@@ -15,11 +15,12 @@ export interface KindServices extends PassServices {
   readonly keyPrefix: string
   readonly runner: ScriptRunner
   readonly waiter: Waiter
-  readonly events: EventHub
+  readonly reports: CallReports
   readonly lastHolders: LastSeenHolders
   readonly fairQueue: FairQueue
   readonly foreignLooks: ForeignLooks
-  readonly plainQueue: PlainLockQueue
+  /** Null: the client takes no grants. */
+  readonly plainQueue: PlainLockQueue | null
   readonly grantReceiver: GrantReceiver
   readonly grantedLocks: GrantedLocks
 }

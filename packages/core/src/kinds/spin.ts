@@ -7,11 +7,11 @@ import type { KindServices } from './services.js'
 import type { Backoff } from './backoff.js'
 import type { HoldChange } from '../entry/entry-command.js'
 import type { CallerLine } from './lock-protocol.js'
-import { PlainProtocol } from './plain.js'
+import { SingleOwnerProtocol } from './single-owner.js'
 
 /** Redisson's RSpinLock: an RLock without messages. The head of the local queue retries with a backoff. */
-export class SpinProtocol extends PlainProtocol {
-  override readonly kind: LockKind = 'spin'
+export class SpinProtocol extends SingleOwnerProtocol {
+  readonly kind: LockKind = 'spin'
   // A queue of its own: behind a holder from `getLock`, the next caller would sleep until a message.
   private readonly queue: string
 

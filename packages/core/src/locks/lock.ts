@@ -148,10 +148,10 @@ export class Lock implements AnyLock<Hold> {
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
     const site = this.site()
     const bare = site ? null : { calls: this.bare, method }
-    const calledFrom = this.session.origins.of('call', method)
+    const calledFrom = this.session.reports.origin(method)
     const defaultWaitMs = this.session.options.waitMs
     const request = { options, defaultWaitMs, site, ofCallback: false, bare, calledFrom }
-    return obtain(this.session, this.protocol, request, this.session.origins.noted(calledFrom, finish))
+    return obtain(this.session, this.protocol, request, this.session.reports.noted(calledFrom, finish))
   }
 
   private obtain<T>(
@@ -161,8 +161,8 @@ export class Lock implements AnyLock<Hold> {
     given: Finish<T>,
   ): Promise<T> {
     const site = this.site()
-    const calledFrom = this.session.origins.of('call', method)
-    const finish = this.session.origins.noted(calledFrom, given)
+    const calledFrom = this.session.reports.origin(method)
+    const finish = this.session.reports.noted(calledFrom, given)
     const request = { options, defaultWaitMs, site, ofCallback: false, bare: null, calledFrom }
     if (site) {
       return obtain(this.session, this.protocol, request, finish)

@@ -31,7 +31,7 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     site: around,
     ofCallback: true,
     bare: null,
-    calledFrom: around ? null : session.selfWaits.originOf(protocol.key, 'withLock'),
+    calledFrom: around ? null : session.reports.originOfWait(protocol.key, 'withLock'),
   }
   // Only after the caller is resumed: the callback must run in the caller's async context.
   return obtain(session, protocol, request, heldOrThrow).then(({ hold, acquisition, siblingMutex }) => {

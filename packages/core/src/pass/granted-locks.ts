@@ -19,6 +19,8 @@ export interface GrantedLocksParts {
   readonly pauseMs: number
   /** How long to retry, ms: after that no Java client still sleeps on a lease that it was told before the grant. */
   readonly patienceMs: number
+  /** The longest grant of a plain lock, ms. */
+  readonly longestMs: number
 }
 
 interface Watched {
@@ -48,8 +50,8 @@ export class GrantedLocks {
     this.timer = new SoonestTimer(parts.clock, () => this.lookAtDue())
   }
 
-  /** @param forMs how long the grant lasts */
-  watch(lock: GrantedLock, forMs: number): void {
+  /** @param forMs how long the grant lasts; by default, as long as that of a plain lock can */
+  watch(lock: GrantedLock, forMs = this.parts.longestMs): void {
     const dueAt = this.parts.clock.now() + forMs + AFTER_THE_END_MS
     this.add({ lock, dueAt, giveUpAt: dueAt + this.parts.patienceMs })
   }

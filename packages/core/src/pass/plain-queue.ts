@@ -1,9 +1,13 @@
 import type { Waiter } from '@holdfast/waiter'
 import type { GrantReceiver } from './grants.js'
 import { LivenessWindows } from './liveness.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
 import { randomNumber, type Runtime } from '../runtime/runtime.js'
+import type { AcquireReply } from '../scripts/acquire-reply.js'
+import { acquire, type AcquireArguments } from '../scripts/lock.js'
 
 export interface PlainLockQueueParts {
+  readonly runner: ScriptRunner
   readonly waiter: Waiter
   readonly runtime: Runtime
   readonly grantReceiver: GrantReceiver
@@ -11,8 +15,6 @@ export interface PlainLockQueueParts {
   readonly held: { isHeld(key: string): boolean }
   /** How long a try keeps its owner alive, ms. */
   readonly aliveForMs: number
-  /** Whether a granted lock is used without asking Redis first. */
-  readonly takesGrants: boolean
 }
 
 /** The head of one local queue, as enqueued in Redis. */
@@ -28,7 +30,7 @@ const NONCE_BYTES = 5
 
 /**
  * The heads of this client's local queues that are enqueued in Redis for a grant, one per plain lock. Each of their
- * tries renews their liveness. See docs/decisions/0030-grants-of-plain-locks.md.
+ * tries renews their liveness. A client that takes no grants has none. See docs/decisions/0030-grants-of-plain-locks.md.
  */
 export class PlainLockQueue {
   private readonly byKey = new Map<string, QueuedHead>()
@@ -46,30 +48,41 @@ export class PlainLockQueue {
    * its owner no longer wants it.
    */
   mayEnter(key: string, owner: string): boolean {
-    const { waiter, grantReceiver, held, takesGrants } = this.parts
-    const mayEnter = waiter.isListening(key) && takesGrants && grantReceiver.isSubscribed && !held.isHeld(key)
-    return mayEnter || this.ownerAt(key) === owner
+    const { waiter, grantReceiver, held } = this.parts
+    const mayEnter = waiter.isListening(key) && grantReceiver.isSubscribed && !held.isHeld(key)
+    return mayEnter || this.byKey.get(key)?.owner === owner
   }
 
-  /** The enqueued owner; undefined: none of this client. */
-  ownerAt(key: string): string | undefined {
-    return this.byKey.get(key)?.owner
+  /** Whether a head of this client is enqueued. */
+  has(key: string): boolean {
+    return this.byKey.has(key)
   }
 
-  /**
-   * Connections of this client that would hear a release of the lock without being queued; undefined while it
-   * subscribes or unsubscribes, when it is unknown whether Redis counts the connection.
-   */
-  listenersNotInLineAt(key: string, channel: string): number | undefined {
-    if (this.byKey.has(key)) {
-      return 0
+  /** Sends the try of a head, which enqueues it if it is refused. */
+  async acquire(command: AcquireArguments, queueKey: string): Promise<AcquireReply> {
+    const { runner, runtime, aliveForMs } = this.parts
+    const { key, owner } = command
+    const wasQueued = this.byKey.get(key)?.owner === owner
+    const { liveness, nonce } = this.enter(key, owner)
+    const sentAt = runtime.now()
+    try {
+      const reply = await acquire(runner, command, { queueKey, aliveForMs, nonce })
+      if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
+        liveness.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
+      } else {
+        this.leave(key, owner)
+      }
+      return reply
+    } catch (error) {
+      if (!wasQueued) {
+        this.leave(key, owner)
+      }
+      throw error
     }
-    const isLive = this.parts.waiter.topics.isLive(channel)
-    return isLive === undefined ? undefined : Number(isLive)
   }
 
   /** Called before the try that enqueues the head: the grant may arrive before the reply. */
-  enter(key: string, owner: string): QueuedHead {
+  private enter(key: string, owner: string): QueuedHead {
     const { grantReceiver, aliveForMs, runtime } = this.parts
     const here = this.byKey.get(key)
     if (here?.owner === owner) {

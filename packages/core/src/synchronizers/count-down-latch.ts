@@ -83,7 +83,7 @@ export class CountDownLatch {
     const options = typeof request === 'number' ? { waitMs: request } : request
     checkOptions('options', options, WAIT_OPTIONS)
     const limits = waitLimits(options, this.session.contexts)
-    const { waiter, waitReporter, runtime } = this.session
+    const { waiter, reports, runtime } = this.session
     const { isUnlimited } = limits
     const waiting: ReportedWait = { lockName: this.name, startedAt: runtime.now(), isUnlimited, what: WHAT }
     const wait: WaitRequest<true> = {
@@ -91,7 +91,7 @@ export class CountDownLatch {
       topic: this.channel,
       shared: true,
       attempt: () => this.look(),
-      onParked: (ticket) => waitReporter.parked(waiting, ticket),
+      onParked: (ticket) => reports.parked(waiting, ticket),
     }
     try {
       const outcome = await waiter.enter(limitWait(wait, limits)).outcome
@@ -102,7 +102,7 @@ export class CountDownLatch {
       }
       return outcome.kind === 'done'
     } finally {
-      waitReporter.ended(waiting)
+      reports.waits.ended(waiting)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { LineBound } from '../acquire/line-bound.js'
-import { publishCall, type CallPublication } from '../diagnostics/call-publication.js'
+import type { CallPublication } from '../diagnostics/call-publication.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { LockTimeoutError } from '../errors.js'
 import { unansweredWait } from '../redis/failures.js'
@@ -80,7 +80,7 @@ export class PermitWait<T> implements ReportedWait {
   /** @returns null: the wait is over, and the last reply was that too few permits are free */
   async obtain(): Promise<{ readonly value: T } | null> {
     const { runtime } = this.session
-    this.publication = publishCall(this.session, this.source, this.startedAt)
+    this.publication = this.session.reports.begun(this.source, this.startedAt)
     try {
       const obtained = await this.take()
       if (obtained) {
@@ -215,7 +215,7 @@ export class PermitWait<T> implements ReportedWait {
 
   private parked(ticket: Ticket<unknown>): void {
     this.see()
-    this.session.waitReporter.parked(this, ticket)
+    this.session.reports.parked(this, ticket)
     this.publication?.parked(undefined)
   }
 
@@ -241,7 +241,7 @@ export class PermitWait<T> implements ReportedWait {
 
   /** The count that was seen stays known to this call, for its time-out. */
   private settled(): void {
-    this.session.waitReporter.ended(this)
+    this.session.reports.waits.ended(this)
     this.session.missingSemaphores.remove(this)
     if (this.seen) {
       this.seen = { ...this.seen }

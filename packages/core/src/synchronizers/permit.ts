@@ -1,6 +1,6 @@
 import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Watch } from '@holdfast/watchdog'
-import { publishHold, type HoldPublication } from '../diagnostics/hold-publication.js'
+import type { HoldPublication } from '../diagnostics/hold-publication.js'
 import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../hold.js'
 import type { SynchronizerServices } from './services.js'
@@ -151,7 +151,7 @@ export class Permit {
     this.session.borrowedPermits.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
-    this.publication = publishHold(this.session, this, this.session.runtime.now())
+    this.publication = this.session.reports.held(this, this.session.runtime.now())
     return this
   }
 

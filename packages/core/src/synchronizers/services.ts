@@ -5,7 +5,7 @@ import type { Leased } from '../client/lease-store.js'
 import type { OutageReporter } from '../client/outage-reporter.js'
 import type { Contexts } from '../context/ambient.js'
 import type { MissingSemaphores } from '../diagnostics/reports.js'
-import type { WaitReporter } from '../diagnostics/wait-reporter.js'
+import type { CallReports } from '../diagnostics/call-reports.js'
 import type { EventHub } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
 import type { RedisPort } from '../redis/redis-port.js'
@@ -27,7 +27,7 @@ export interface SynchronizerServices {
   readonly contexts: Contexts
   readonly borrowedPermits: BorrowedPermits
   readonly events: EventHub
-  readonly waitReporter: WaitReporter
+  readonly reports: CallReports
   readonly missingSemaphores: MissingSemaphores
   readonly outages: OutageReporter
   readonly releaseWaits: ReleaseWaits

@@ -17,7 +17,7 @@ function keptBy(locks: LockClient): Record<string, number> {
       held: { all: unknown[] }
       background: { size: number }
       lastHolders: { byKey: Map<string, unknown> }
-      plainQueue: { byKey: Map<string, unknown> }
+      plainQueue: { byKey: Map<string, unknown> } | null
       grantReceiver: { candidates: Map<string, unknown> }
     }
   }
@@ -27,7 +27,7 @@ function keptBy(locks: LockClient): Record<string, number> {
     refusals: session.lastHolders.byKey.size,
     holds: session.held.all.length,
     background: session.background.size,
-    standing: session.plainQueue.byKey.size,
+    standing: session.plainQueue?.byKey.size ?? 0,
     candidates: session.grantReceiver.candidates.size,
   }
 }

@@ -42,7 +42,7 @@ describe('the number of a try', () => {
     })
     const session = {
       ...{ waiter, clientId: 'c~1', runner: { connectionEpoch: 0 } },
-      waitReporter: { parked: () => undefined, ended: () => undefined },
+      reports: { begun: () => null, parked: () => false, waits: { ended: () => undefined } },
       missingSemaphores: { remove: () => undefined },
       runtime: systemRuntime,
     } as unknown as Session

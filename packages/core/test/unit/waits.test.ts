@@ -10,6 +10,7 @@ import { EventHub, type LockEvents } from '../../src/events.js'
 import type { LockProtocol } from '../../src/kinds/lock-protocol.js'
 import { resolveOptions } from '../../src/options.js'
 import { CallOrigins } from '../../src/diagnostics/call-origins.js'
+import { CallReports } from '../../src/diagnostics/call-reports.js'
 import { LastSeenHolders } from '../../src/diagnostics/last-holders.js'
 import { WaitReporter, type ReportedWait } from '../../src/diagnostics/wait-reporter.js'
 
@@ -119,14 +120,17 @@ describe('waits that are told of', () => {
   it('a call that is parked again, because what it came for was gone, is told of once', () => {
     listen()
     const lastHolders = new LastSeenHolders('orders~1', clock, 30_000)
+    const origins = new CallOrigins()
     const parts = {
       clientId: 'c',
       runtime: clock,
       lastHolders,
       contexts: new Contexts(),
       options: resolveOptions(),
-      waitReporter: waitsOf(0),
-      selfWaits: new SelfWaits(new HeldLocks(), new CallOrigins(), clock, true),
+      reports: new CallReports({
+        ...{ clientId: 'c', events, lastHolders, waits: waitsOf(0), tellsOrigins: false },
+        ...{ selfWaits: new SelfWaits(new HeldLocks(), origins, clock, true), origins },
+      }),
       runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
     }

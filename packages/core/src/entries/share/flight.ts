@@ -212,7 +212,7 @@ export class Flight<T> implements AwaitedRun<T> {
     const protocol = new RunProtocol(session, lockName, wanted)
     protocol.awaited = this.awaited?.owner
     const acquisition = new Acquisition(session, protocol, null, ALONE)
-    const note = noteWish(session.options, undefined)
+    const note = session.options.describeHolds && noteWish(session.options.describeHolds, undefined)
     const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
     const attempt = () => {
       const lookedAt = { asOf: (this.commands += 1) }

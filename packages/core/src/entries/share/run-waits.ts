@@ -89,7 +89,7 @@ function endlessOf({ session, lockName }: RunName, inside: RunningTask): ReturnT
     `the run of "${inside.lockName}" makes the call. If the run that it waits for needs that one, in another process, both ` +
     'wait for ever'
   const wait = { lockName, what: 'A share', why, startedAt: session.runtime.now() }
-  const { endless } = session.waitReporter
+  const { endless } = session.reports.waits
   return { begins: () => endless.parked(wait), ends: () => endless.ended(wait) }
 }
 

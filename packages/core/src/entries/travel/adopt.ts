@@ -66,16 +66,17 @@ export async function adopt(
   checkLevelLease(leaseMs)
   checkRenew(renew, leaseMs)
   session.assertOpen(traveller.lock.name)
-  const note = noteWish(session.options, renew ? undefined : leaseMs)
+  const note =
+    session.options.describeHolds && noteWish(session.options.describeHolds, renew ? undefined : leaseMs)
   if (leaseMs !== undefined) {
     session.lastHolders.noteLease(leaseMs)
   }
-  const origin = session.origins.of('call', 'adopt')
+  const origin = session.reports.origin('adopt')
   const adopting = adoptAs(traveller, { leaseMs, renews: renew, waitMs: 0, ofCallback: false, note })
   // To its end, so that a client that closes meanwhile gives back what a late reply says it has.
   session.background.run(adopting)
   const hold = await adopting
-  session.origins.keep(hold, origin)
+  session.reports.origins.keep(hold, origin)
   return hold
 }
 
