@@ -1,11 +1,11 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { LockClient } from '../../src/index.js'
 import { renew, renewScript } from '../../src/scripts/lock.js'
 import { sleep } from './support/harness.js'
 import { runsOf } from './support/requests.js'
+import { useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
-import { describe, it, useRig } from './support/together.js'
 
 type Round = (name: string, random: () => number) => Promise<void>
 

@@ -1,7 +1,7 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
-import { describe, it, usePrivateServer } from './support/together.js'
+import { usePrivateServer } from './support/private-server.js'
 
 /** One method under each policy; each counts its runs, and how many ran with a hold. */
 const makeJobs = (client: LockClient) => {
