@@ -16,12 +16,12 @@ let elsewhere
 let app
 let charges
 let queued
-/** What the bank does before it answers. */
+/** The bank's work before it answers. */
 let atTheBank
 
 beforeEach(async () => {
   redis = new TestRedis()
-  // As two processes have them.
+  // Two clients, as two processes have them.
   locks = new LockClient(redis)
   elsewhere = new LockClient(redis)
   charges = []

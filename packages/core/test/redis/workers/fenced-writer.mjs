@@ -11,6 +11,6 @@ serveWorker({
     hold = await locks.getFencedLock(name).acquire({ leaseMs })
     return hold.token
   },
-  /** What it would write, without a look at its lock: as code does that goes on after a pause. */
+  /** The text that it would write, without a look at its lock: as code does that goes on after a pause. */
   write: (state) => ({ state, token: hold.token }),
 })

@@ -38,7 +38,7 @@ try {
     entryPoints: [fileURLToPath(new URL('../../../build/index.js', import.meta.url))],
     ...{ outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2022', keepNames: true },
     external: ['ioredis', 'redis'],
-    // What was built, as users get it, and not the sources that `paths` names.
+    // The package as it was built, which users get, and not the sources that `paths` names.
     tsconfigRaw: {},
     plugins: [
       {
@@ -52,7 +52,7 @@ try {
   const redis = new Redis(url)
   const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
   const lock = locks.getLock(name)
-  // What comes once: the scripts, the timers that all calls share.
+  // Objects that are made once: the scripts, the timers that all calls share.
   for (let i = 0; i < 3; i += 1) await (await lock.acquire()).release()
 
   const instancesOf = async (call) => {

@@ -17,7 +17,7 @@ const locks = await LockClient.connect(carrier.client, {
 locks.on('lost', () => undefined)
 const holds = new Map()
 
-/** What a holder would see that looks right now. */
+/** The view of a holder that looks right now. */
 function look(lockName) {
   const hold = holds.get(lockName)
   const { aborted } = hold.signal

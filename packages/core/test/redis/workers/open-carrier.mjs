@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-/** What carries the LockClient of a worker: the client that the Jest project of its test is for. */
+/** The carrier of a worker's LockClient: the client that the Jest project of its test is for. */
 export async function openCarrier(url) {
   const name = process.env.HOLDFAST_TEST_CARRIER
   if (name.startsWith('io')) {
