@@ -74,6 +74,8 @@ const open = async (browser, colorScheme, url, faults) => {
 }
 
 const violationsOf = async (page) => {
+  // VitePress names the switch of the appearance only when Vue has the page.
+  await page.waitForFunction(() => globalThis.document.querySelector('.VPSwitchAppearance')?.title !== '')
   // Colours that fade in are not those that a reader sees in the end.
   await page.addStyleTag({ content: '*, ::before, ::after { transition: none !important }' })
   const { violations, passes } = await page.evaluate(

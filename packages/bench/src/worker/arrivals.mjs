@@ -24,7 +24,7 @@ export const closeArrivals = async () => {
 }
 
 /** @returns how long each call waited, ms, by its end: LOCK_BUSY, LOCK_TIMEOUT, or served */
-export const takeArrivals = async ({ kind, name, everyMs, ms, holdMs, limits }) => {
+export const takeArrivals = async ({ kind, name, everyMs, afterMs, ms, holdMs, limits }) => {
   const lock = KINDS[kind](place.locks, name)
   const ends = { served: [], LOCK_BUSY: [], LOCK_TIMEOUT: [] }
   const call = async () => {
@@ -40,7 +40,7 @@ export const takeArrivals = async ({ kind, name, everyMs, ms, holdMs, limits }) 
     }
   }
   const calls = []
-  const from = performance.now()
+  const from = performance.now() + afterMs
   for (let next = from; next < from + ms; next += everyMs) {
     await sleep(Math.max(0, next - performance.now()))
     calls.push(call())
