@@ -1,5 +1,6 @@
 // The table "What keeps a context" of docs/contexts.md: in whose context a library runs the work of the second of two
 // callers, and that the cure keeps two of them from being inside one lock at once.
+import { AsyncResource } from 'node:async_hooks'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -172,6 +173,17 @@ const LIBRARIES = {
         await subscriber.subscribe(job)
         subscriber.once('message', () => work(job).then(resolve))
         await publisher.publish(job, '')
+      })
+  },
+  'a listener of an `AbortSignal`': (work) => {
+    // Whoever calls abort() here is always the first.
+    let abort
+    return (job) =>
+      called((resolve) => {
+        const controller = new AbortController()
+        controller.signal.addEventListener('abort', () => work(job).then(resolve))
+        abort ??= AsyncResource.bind((each) => each.abort())
+        abort(controller)
       })
   },
   'a promise of `pg`': (work) => {
