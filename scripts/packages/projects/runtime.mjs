@@ -3,9 +3,11 @@
 // killed process. Arguments: `ioredis` or `redis`, and the entries to load; `--hold NAME` holds a lock until it is
 // killed.
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { createRequire } from 'node:module'
+import { connect as connectTo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { LockClient, LockLostError } from '@holdfast/core'
@@ -59,6 +61,7 @@ const check = async () => {
       assert.equal(await (await waiting).release(), 'released', `${kind} wakes`)
     }
     await contexts(a)
+    await contextsOfListeners()
     await others(a, b)
     await losses(a, b)
     await entries(a)
@@ -84,6 +87,21 @@ const contexts = async (locks) => {
     await lock.unlock()
   })
   assert.equal(await lock.isLocked(), false)
+}
+
+/** A row of docs/contexts.md: which listeners have the context in which they were added. */
+const contextsOfListeners = async () => {
+  const context = new AsyncLocalStorage()
+  const seenBy = (listen) =>
+    context.run('own', () => new Promise((resolve) => listen(() => resolve(context.getStore()))))
+  const timeout = await seenBy((seen) => AbortSignal.timeout(5).addEventListener('abort', seen))
+  const { hostname, port } = new URL(url)
+  const socket = context.run('of the socket', () => connectTo(Number(port || 6379), hostname))
+  const data = await seenBy((seen) => socket.once('data', seen).write('PING\r\n'))
+  socket.destroy()
+  const { bun, deno } = process.versions
+  assert.equal(timeout, bun || deno ? undefined : 'own', 'the listener of AbortSignal.timeout')
+  assert.equal(data, deno ? undefined : 'of the socket', 'the listener of a socket')
 }
 
 const others = async (a, b) => {
