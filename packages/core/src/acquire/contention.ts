@@ -94,7 +94,7 @@ export class Contention<T>
    * has to wait may be refused, which is said at once.
    */
   standsBackMs(after: 'message' | 'entering'): number {
-    if (this.bound?.isFirst) {
+    if (this.bound?.decides) {
       return 0
     }
     const { recentHolds, held, runtime } = this.session
@@ -197,15 +197,6 @@ export class Contention<T>
     return this.line instanceof LineBound ? this.line : null
   }
 
-  /** A first try. */
-  private async tryWithin(bound: LineBound): Promise<Attempt<boolean>> {
-    const attempt = await bound.after(this.acquisition.tryFirst(this.call, this))
-    if (attempt.kind === 'refused') {
-      this.line = bound.line
-    }
-    return attempt
-  }
-
   attempt(): Answer<Attempt<boolean>> {
     const { protocol, site } = this.call
     const context = site?.context
@@ -233,7 +224,9 @@ export class Contention<T>
   }
 
   tryInRedis(): Answer<Attempt<boolean>> {
-    return this.bound?.isFirst ? this.tryWithin(this.bound) : this.acquisition.tryFirst(this.call, this)
+    const { bound } = this
+    const answer = this.acquisition.tryFirst(this.call, this)
+    return bound?.decides ? bound.after(answer) : answer
   }
 
   /** Accepts or declines an offer made while it sleeps. If declined, it asks Redis. */

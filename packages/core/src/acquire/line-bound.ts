@@ -16,11 +16,13 @@ export interface Wanted {
 /**
  * `maxWaiting` of one call, where Redis keeps no line of all that wait. Of this client each caller counts; of the others
  * that it cannot see each connection that listens for the release counts as one. So as many wait as it says, or more.
- * A call has it in place of its line, until it may wait.
+ * A call has it in place of its line.
  */
 export class LineBound implements CallerLine {
   /** Nobody of this client was there before: it tries at once, and what Redis says decides. */
   readonly isFirst: boolean
+  /** Its first refusal is still to come, which decides whether it may wait. */
+  decides: boolean
   /** Too many wait, and the call has left. */
   busy: LockBusyError | null = null
   private readonly here: WaitingCallers
@@ -34,6 +36,7 @@ export class LineBound implements CallerLine {
   ) {
     const { waiter } = session
     this.isFirst = !waiter.isWaiting(line.queue)
+    this.decides = this.isFirst
     this.here = waiter.lineAt(line.queue)
     if (!this.isFirst && this.here.waiting >= maxWaiting) {
       throw this.refusalFor(this.here.waiting)
@@ -68,9 +71,12 @@ export class LineBound implements CallerLine {
   /** The answer of a first try. Rejects with LockBusyError where it was refused, and too many wait. */
   async after<T>(answer: Answer<Attempt<T>>): Promise<Attempt<T>> {
     const attempt = await answer
-    const refusal = attempt.kind === 'refused' ? await this.refusal() : undefined
-    if (refusal) {
-      throw refusal
+    if (attempt.kind === 'refused') {
+      const refusal = await this.refusal()
+      if (refusal) {
+        throw refusal
+      }
+      this.decides = false
     }
     return attempt
   }

@@ -53,7 +53,7 @@ export class PermitWait<T> implements ReportedWait {
   /** Whether this call, which has no limit, has found no semaphore. Reported once at most. */
   private hasFoundNone = false
   private publication: CallPublication | null = null
-  /** Null without `maxWaiting`, and once it may wait. */
+  /** Null without `maxWaiting`. */
   private bound: LineBound | null = null
 
   constructor(
@@ -155,7 +155,7 @@ export class PermitWait<T> implements ReportedWait {
       topic,
       startedAt,
       wants: permits,
-      attempt: () => (this.bound?.isFirst ? this.attemptWithin(this.bound) : this.attempt()),
+      attempt: () => (this.bound?.decides ? this.bound.after(this.attempt()) : this.attempt()),
       onParked: (ticket) => this.parked(ticket),
       onWoken: publication ? () => publication.woken(runtime.now()) : undefined,
     }
@@ -164,15 +164,6 @@ export class PermitWait<T> implements ReportedWait {
       background.run(this.bound.watch(ticket))
     }
     return ticket.outcome
-  }
-
-  /** A first try. */
-  private async attemptWithin(bound: LineBound): Promise<Attempt<T>> {
-    const attempt = await bound.after(this.attempt())
-    if (attempt.kind === 'refused') {
-      this.bound = null
-    }
-    return attempt
   }
 
   private async attempt(): Promise<Attempt<T>> {
