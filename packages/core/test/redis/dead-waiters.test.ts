@@ -2,10 +2,9 @@ import { expect } from '@jest/globals'
 import { FaultProxy, type WorkerProcess } from '@holdfast/faults/harness'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { eventually, redisUrl } from './support/harness.js'
-import { useLockWorkers } from './support/lock-workers.js'
 import { runsOf } from './support/requests.js'
 import { soon } from './support/rig.js'
-import { describe, it, useHarness } from './support/together.js'
+import { describe, it, useHarness, useLockWorkers } from './support/together.js'
 
 const LEASE_MS = 1_000
 

@@ -4,9 +4,8 @@ import type { LockClient } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually } from './support/harness.js'
-import { useLockWorkers } from './support/lock-workers.js'
 import { soon } from './support/rig.js'
-import { describe, it, own, useRig } from './support/together.js'
+import { describe, it, own, useRig, useLockWorkers } from './support/together.js'
 
 const NAME = 'pool'
 const startWorker = useLockWorkers()

@@ -3,6 +3,7 @@ import type { RedisServerOptions } from '@holdfast/faults/harness'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { atOnce } from './at-once.js'
 import { Harness } from './harness.js'
+import { LockWorkers, type StartLockWorker } from './lock-workers.js'
 import { PrivateServer } from './private-server.js'
 import { Rig } from './rig.js'
 import { SmallPrograms } from './small-program.js'
@@ -179,6 +180,11 @@ export function useRig(options: RedisServerOptions = {}): Rig {
 export const useSmallPrograms = (): SmallPrograms['start'] => {
   const programs = use({ begin: () => new SmallPrograms(), finish: (all) => all.finish() })
   return (...args) => programs.start(...args)
+}
+
+export const useLockWorkers = (): StartLockWorker => {
+  const workers = use({ begin: () => new LockWorkers(), finish: (all) => all.finish() })
+  return (env) => workers.start(env)
 }
 
 // Where a part of the tests is run, others have begun as well.
