@@ -201,12 +201,23 @@ export class LocalPass {
     }
   }
 
-  /** At most once per tick, so that only the holder at that time is named in Redis. */
+  /**
+   * Only the holder at that time is named in Redis: of a plain lock whoever has it when the bounds end, because the next
+   * caller may come in each turn; along Redis's queue at most once per turn, because places end with it.
+   */
   private followSoon(): void {
     // Before the lease is confirmed, a rename would look like a command that changes the count.
-    if (!this.isFollowing && !this.isUnconfirmed) {
-      this.isFollowing = true
-      this.session.runtime.afterTurn(() => this.session.background.run(this.follow()))
+    if (this.isFollowing || this.isUnconfirmed) {
+      return
+    }
+    this.isFollowing = true
+    const { runtime, background, options } = this.session
+    const follow = (): void => background.run(this.follow())
+    const afterMs = this.isAlongRedisQueue ? 0 : this.passesForMs(runtime.now())
+    if (afterMs > 0) {
+      options.background.setTimer(afterMs, follow)
+    } else {
+      runtime.afterTurn(follow)
     }
   }
 

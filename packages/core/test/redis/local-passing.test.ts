@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import {
   InvalidArgumentError,
   LockClient,
@@ -35,6 +36,24 @@ describe('a lock that is released while somebody of the same client waits', () =
     expect(client.sent()).toEqual(['rename'])
     for (const holding of [Promise.resolve(third), ...more.slice(1)]) await (await soon(holding)).release()
     expect(await owners()).toEqual({})
+  })
+
+  it('is not named anew in each turn in which it is passed on, but when the bounds end', async () => {
+    const clock = new ManualClock()
+    const client = await passer(rig, { clock })
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    const more = Array.from({ length: 9 }, () => client.locks.getLock(NAME).acquire())
+    let last = hold
+    for (const next of [waiting, ...more]) {
+      await new Promise((resolve) => setImmediate(resolve))
+      await last.release()
+      last = await soon(next)
+    }
+    expect(client.sent()).toEqual([])
+    await clock.advance(5)
+    await eventually(async () => last.owner in (await owners()))
+    expect(client.sent()).toEqual(['rename'])
+    await last.release()
   })
 
   it('is held by whom this client says, before Redis names it', async () => {
