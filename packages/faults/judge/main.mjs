@@ -57,8 +57,7 @@ const verdictsOn = async (seed, seeds, bug) => {
   if (bug) args.push(...(WORLDS[bug] ?? `--kinds ${kindsFor(PLANTED_BUGS[bug])}`).split(' '))
   const env = bug && { NODE_OPTIONS: PRELOAD, HOLDFAST_PLANTED_BUG: bug }
   const ran = await runProgram([...args, '--history', file], { env, signal, longestMs: LONGEST_CHUNK_MS })
-  if (ran.code !== 0 && !(bug && ran.code === 1))
-    throw new Error(`exit code ${ran.code}:\n${ran.stdout}${ran.stderr}`)
+  if (ran.code !== 0 && ran.code !== 1) throw new Error(`exit code ${ran.code}:\n${ran.stdout}${ran.stderr}`)
   const verdicts = await judged(file)
   await rm(file)
   return verdicts
@@ -84,9 +83,10 @@ const judgeSeeds = async (seed, seeds) => {
       total.objects += said.objects
       total.operations += said.operations
       total.unknown += said.unknown ? 1 : 0
-      if (!said.illegal) continue
+      if (!said.illegal && !said.rules?.length) continue
       total.against += 1
-      console.log(`AGAINST  seed ${said.seed}: ${said.illegal.join()}`)
+      const [ours, theirs] = [said.rules, said.illegal].map((all) => all?.join() || 'nothing')
+      console.log(`AGAINST  seed ${said.seed}: Porcupine says ${theirs}, the simulator ${ours}`)
     }
   })
   const { histories, objects, operations, unknown, against } = total

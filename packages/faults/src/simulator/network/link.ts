@@ -41,7 +41,7 @@ export class Link {
     const up = { lane: `${name} up`, actor: 'server', process, wire }
     const down = { lane: `${name} down`, actor: process.name, process, wire }
     this.up = new Lane(up, (commands) => this.reachServer(commands))
-    this.down = new Lane(down, (items) => process.wake('connection', () => this.reachClient(items)))
+    this.down = new Lane(down, (items) => this.reachHost(items))
     this.connection = server.connect((channel, payload) => {
       if (!wire.dropsMessage()) this.down.send({ channel, payload })
     }, this.cut)
@@ -91,7 +91,7 @@ export class Link {
 
   private goOn(): void {
     this.up.flush().forEach((commands) => this.reachServer(commands))
-    this.down.flush().forEach((items) => this.process.wake('connection', () => this.reachClient(items)))
+    this.down.flush().forEach((items) => this.reachHost(items))
   }
 
   private reachServer(commands: readonly Words[]): void {
@@ -125,12 +125,14 @@ export class Link {
     this.down.send({ reply })
   }
 
+  // A black hole is in front of the host, not of its process: one that stands still has in its socket what came before.
+  private reachHost(items: readonly Item[]): void {
+    if (this.wire.swallowsDown) this.down.hold(items)
+    else this.process.wake('connection', () => this.reachClient(items))
+  }
+
   private reachClient(items: readonly Item[]): void {
     if (this.isOver || this.isLeft) return
-    if (this.wire.swallowsDown) {
-      this.down.hold(items)
-      return
-    }
     for (const item of items) {
       if ('reply' in item) this.events.replied(item.reply)
       else this.events.message(fromBytes(item.channel), fromBytes(item.payload))
