@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { format } from 'prettier'
 import { run } from '../redis/run.mjs'
 import { PAGES, withTables } from './tables.mjs'
 
@@ -56,7 +57,8 @@ export const publish = async (table, commit, rows) => {
     ])
     record[table][name] = { what, date, commit, cells: { ...kept, ...Object.fromEntries(written) } }
   }
-  await writeFile(join(ROOT, FILE), `${JSON.stringify(record, null, 2)}\n`)
+  // A cell is a line: short to read in a diff.
+  await writeFile(join(ROOT, FILE), await format(JSON.stringify(record), { parser: 'json', printWidth: 110 }))
   for (const page of PAGES) {
     const path = join(ROOT, page)
     await writeFile(path, withTables(page, await readFile(path, 'utf8'), record))
