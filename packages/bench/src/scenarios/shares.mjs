@@ -146,18 +146,7 @@ export const shares = {
             ],
           },
         ]),
-    ...[...new Set(results.map(({ setting }) => textOf(setting)))].map((title) => ({
-      title,
-      head: ['', 'turns of each', 'least share', 'wait, median ms', 'p99', 'longest'],
-      rows: results
-        .filter(({ setting }) => textOf(setting) === title)
-        .map(({ name, turns, leastShare, p50, p99, longest }) => [
-          name,
-          turns.length > 6 ? `${Math.min(...turns)} to ${Math.max(...turns)}` : turns.join(' '),
-          decimals(leastShare, 2),
-          ...[p50, p99, longest].map(figure),
-        ]),
-    })),
+    sharesTable(results),
   ],
 
   charts: ({ results }) => {
@@ -177,6 +166,24 @@ export const shares = {
       }),
     ]
   },
+}
+
+/** A row for each setting: of each kind the least share, and the longest wait. */
+const sharesTable = (results) => {
+  const unique = (values) => [...new Set(values)]
+  const names = unique(results.map(({ name }) => name))
+  const cell = (text, kind) => {
+    const result = results.find(({ name, setting }) => name === kind && textOf(setting) === text)
+    return result ? `${decimals(result.leastShare, 2)}, ${figure(result.longest)}` : ''
+  }
+  return {
+    title: 'The least share, of an even one, and the longest wait in ms',
+    head: ['', ...names],
+    rows: unique(results.map(({ setting }) => textOf(setting))).map((text) => [
+      text,
+      ...names.map((name) => cell(text, name)),
+    ]),
+  }
 }
 
 const sumOf = (turns) => turns.reduce((sum, each) => sum + each, 0)
