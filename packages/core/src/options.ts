@@ -1,11 +1,9 @@
 import { hostname } from 'node:os'
 import {
   checkDuration,
-  checkFunction,
   checkInteger,
   checkLease,
   checkMaxWaiting,
-  checkMethods,
   checkOneOf,
   checkOptions,
 } from './arguments/validate.js'
@@ -15,7 +13,7 @@ import { foreignRuleOf, type ForeignLocks, type ForeignRule } from './arguments/
 import type { KnownKeys } from './arguments/unknown-key.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
-import { backgroundRuntime, runtimeWith, systemRuntime, type Clock, type Runtime } from './runtime/runtime.js'
+import { backgroundRuntime, runtimeWith, systemRuntime, unusableRuntime, type Runtime } from './runtime/runtime.js'
 
 /** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
@@ -165,14 +163,10 @@ export interface LockClientOptions {
    */
   shardedPubSub?: ShardedPubSub | undefined
   /**
-   * For tests and simulators: the source of time, timers, scheduling, randomness and ids. Default: the system's, whose
-   * timers keep the process alive only while a caller awaits them; on a `TestRedis` its own.
+   * For tests and simulators: replaces the source of time and timers (three methods, together), of scheduling, randomness or
+   * ids. Default: the system's, whose timers keep the process alive only while a caller awaits them; on a `TestRedis` its own.
    */
-  runtime?: Runtime | undefined
-  /** For tests: replaces time and timers of the runtime. */
-  clock?: Clock | undefined
-  /** For tests: replaces the randomness of the runtime that jitter uses. */
-  random?: (() => number) | undefined
+  runtime?: Partial<Runtime> | undefined
 }
 
 const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
@@ -202,8 +196,6 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   replicas: true,
   shardedPubSub: true,
   runtime: true,
-  clock: true,
-  random: true,
 }
 const REPLICA_OPTIONS: KnownKeys<ReplicaOptions> = { acks: true, timeoutMs: true }
 
@@ -366,22 +358,17 @@ function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined
   return { acks, timeoutMs }
 }
 
-const CLOCK_METHODS = ['now', 'wallNow', 'setTimer']
-const RUNTIME_METHODS = [...CLOCK_METHODS, ...['afterTurn', 'nextTick', 'microtask', 'random', 'id', 'bytes']]
-
-function runtimesOf({ runtime, clock, random }: LockClientOptions, otherwise: Runtimes): Runtimes {
-  if (runtime !== undefined) {
-    checkMethods('runtime', runtime, RUNTIME_METHODS, `a runtime with ${RUNTIME_METHODS.join('(), ')}()`)
+function runtimesOf({ runtime: given }: LockClientOptions, otherwise: Runtimes): Runtimes {
+  if (given === undefined) {
+    return otherwise
   }
-  if (clock !== undefined) {
-    checkMethods('clock', clock, CLOCK_METHODS, 'a clock with now(), wallNow() and setTimer()')
-  }
-  if (random !== undefined) {
-    checkFunction('random', random)
+  const rule = unusableRuntime(given)
+  if (rule !== null) {
+    throw new InvalidArgumentError('runtime', given, rule)
   }
   return {
-    runtime: runtimeWith(runtime ?? otherwise.runtime, clock, random),
-    background: runtimeWith(runtime ?? otherwise.background, clock, random),
+    runtime: runtimeWith(otherwise.runtime, given),
+    background: runtimeWith(otherwise.background, given),
   }
 }
 

@@ -89,27 +89,32 @@ export const systemRuntime: Runtime = systemRuntimeOf(false)
 /** For everything else: its timers do not keep the process alive. */
 export const backgroundRuntime: Runtime = systemRuntimeOf(true)
 
-/** `base` with its clock or its randomness replaced. */
-export function runtimeWith(
-  base: Runtime,
-  clock: Clock | undefined,
-  random: (() => number) | undefined,
-): Runtime {
-  if (!clock && !random) {
-    return base
+const TIME = ['now', 'wallNow', 'setTimer'] as const
+const METHODS = [...TIME, 'afterTurn', 'nextTick', 'microtask', 'random', 'id', 'bytes'] as const
+
+/** @returns the rule that a runtime given as an option breaks, or null */
+export function unusableRuntime(given: unknown): string | null {
+  const has = (method: string): boolean => typeof (given as Record<string, unknown>)[method] === 'function'
+  if (typeof given !== 'object' || given === null || !METHODS.some(has)) {
+    return `a runtime with some of ${METHODS.join('(), ')}()`
   }
-  const time = clock ?? base
-  return {
-    now: () => time.now(),
-    wallNow: () => time.wallNow(),
-    setTimer: (delayMs, fire) => time.setTimer(delayMs, fire),
-    afterTurn: (work) => base.afterTurn(work),
-    nextTick: (work) => base.nextTick(work),
-    microtask: (work) => base.microtask(work),
-    random: random ?? (() => base.random()),
-    id: () => base.id(),
-    bytes: (count) => base.bytes(count),
+  if (METHODS.some((method) => method in given && !has(method))) {
+    return `a runtime whose ${METHODS.find((method) => method in given && !has(method))} is a function`
   }
+  // A timer of one clock and the time of another would disagree about every deadline.
+  return TIME.some(has) && !TIME.every(has) ? `a runtime with all of ${TIME.join('(), ')}(), or none` : null
+}
+
+/** `base` with what is `given` replaced. */
+export function runtimeWith(base: Runtime, given: Partial<Runtime>): Runtime {
+  if (METHODS.every((method) => given[method])) {
+    return given as Runtime
+  }
+  const methods = METHODS.map((method) => {
+    const owner = given[method] ? given : base
+    return [method, (owner[method] as () => unknown).bind(owner)]
+  })
+  return Object.fromEntries(methods) as Runtime
 }
 
 /**

@@ -96,7 +96,7 @@ describe('transitions of one turn', () => {
 
   it('go on one by one where there are few: none waits for another', async () => {
     // On a busy machine a round trip may take as long as one to another machine, and those wait for each other.
-    const { locks, admin } = await warmedUp({ clock: new SlowClock() })
+    const { locks, admin } = await warmedUp({ runtime: new SlowClock() })
     await loops(locks, 4, 20)
     expect(await scriptsSince(admin)).toBeGreaterThan(1.5 * 4 * 20)
   })

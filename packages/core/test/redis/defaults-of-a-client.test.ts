@@ -102,7 +102,7 @@ describe('a wait without a limit', () => {
   const harness = useHarness()
   const warnings = useWarnings()
   const CODE = 'HOLDFAST_ENDLESS_WAIT'
-  const quick = (): Promise<LockClient> => harness.client({ clock: minutesInAMoment() })
+  const quick = (): Promise<LockClient> => harness.client({ runtime: minutesInAMoment() })
 
   it('a wait without a limit that lasts a minute is told of, once per name, with the holder and what to do', async () => {
     const holder = await harness.client({ clientName: 'the-holder' })

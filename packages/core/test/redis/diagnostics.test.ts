@@ -240,7 +240,7 @@ describe('subscribers', () => {
         return { cancel: () => clearTimeout(timer) }
       },
     }
-    const lock = (await harness.client({ clock })).getLock(harness.name())
+    const lock = (await harness.client({ runtime: clock })).getLock(harness.name())
     const looksOf = async (): Promise<number> => {
       const before = looks
       await (await lock.acquire()).release()

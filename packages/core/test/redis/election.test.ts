@@ -130,7 +130,7 @@ describe('lead', () => {
     }
     const { now, wallNow } = clock
     // Every pause is the longest that it may be, so an advance by that much ends one pause and not the next.
-    const locks = await harness.client({ clock: { now, wallNow, setTimer }, random: () => 1 })
+    const locks = await harness.client({ runtime: { now, wallNow, setTimer, random: () => 1 } })
     const errors: string[] = []
     const election = elect(locks, { leaseMs: 3_600, onError: (error) => errors.push(String(error)) })
     const begun = [signalled(), signalled(), signalled(), signalled()]

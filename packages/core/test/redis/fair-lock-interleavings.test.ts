@@ -178,7 +178,7 @@ describe('leaving', () => {
 
   it('leaves no timer, with the last waiter and with the client (I5)', async () => {
     const clock = new ManualClock()
-    const timed = await rig.client({ clock, resyncInterval: NEVER_MS, commandTimeout: 1_000 })
+    const timed = await rig.client({ runtime: clock, resyncInterval: NEVER_MS, commandTimeout: 1_000 })
     const holder = await line.lockOf(locks).acquire()
     const abort = new AbortController()
     const standing = await line.joinAll(['a', 'b', 'c'], () => timed, { signal: abort.signal })

@@ -56,7 +56,7 @@ describe('what a fair lock says', () => {
 
   it('a release towards a Node waiter that passes it on: who of its client stands directly behind, too', async () => {
     // On a busy machine the bound of passing is over before all have had it.
-    const waiters = await rig.client({ resyncInterval: 20_000, clock: new SlowClock() })
+    const waiters = await rig.client({ resyncInterval: 20_000, runtime: new SlowClock() })
     const hold = await line.lockOf(locks).acquire()
     const standing = await line.joinAll(['a', 'b', 'c', 'other', 'd'], (label) =>
       label === 'other' ? others : waiters,

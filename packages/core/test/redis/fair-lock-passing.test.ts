@@ -353,7 +353,7 @@ describe('callers that come back to it at once', () => {
 
   it('come together behind each other, where those of another client stood between them', async () => {
     // The time that they have to come together is not used up by the test's own round trips.
-    const slow = (): Promise<Passer> => client({ clock: new SlowClock(true) })
+    const slow = (): Promise<Passer> => client({ runtime: new SlowClock(true) })
     const [one, two] = [await slow(), await slow()]
     const ends = await flows(
       ['a', 'x', 'b', 'y', 'c', 'z'],

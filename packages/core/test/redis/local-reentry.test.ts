@@ -20,7 +20,7 @@ const counts = async () => Object.values(await rig.admin.hgetall(NAME)).map(Numb
  */
 async function reentering(connection = rig.connection(), clock: Clock | undefined = new SlowClock()) {
   const sent = scriptsRunBy(connection)
-  const locks = await rig.client({ localReentry: true, clock }, connection)
+  const locks = await rig.client({ localReentry: true, runtime: clock }, connection)
   return { locks, sent }
 }
 

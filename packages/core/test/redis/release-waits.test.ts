@@ -209,7 +209,7 @@ describe('Redis goes down during the work', () => {
 
 /** No wait of this client ends by itself: what settles was answered, or written. */
 const WITHOUT_TIMERS = {
-  clock: { ...systemRuntime, setTimer: () => ({ cancel: () => undefined }) },
+  runtime: { ...systemRuntime, setTimer: () => ({ cancel: () => undefined }) },
   releaseWaitMs: 0,
   lockWatchdogTimeout: 120_000,
 }
@@ -290,7 +290,7 @@ describe('with releaseWaitMs: 0, once the release is written, without an answer,
   })
 
   it('close() waits for the answer (I5)', async () => {
-    const locks = await rig.client({ ...WITHOUT_TIMERS, clock: undefined })
+    const locks = await rig.client({ ...WITHOUT_TIMERS, runtime: undefined })
     await locks.getLock(NAME).withLock(() => undefined)
     await soon(locks.getLock(NAME).withLock(stopping))
     const order: string[] = []
@@ -417,7 +417,7 @@ describe('close() after a withLock that did not wait for its release', () => {
         }
       },
     }
-    const locks = await rig.client({ clock })
+    const locks = await rig.client({ runtime: clock })
     const [inside, end] = [signalled(), signalled()]
     const work = locks.getLock(NAME).withLock(async () => {
       inside.resolve()

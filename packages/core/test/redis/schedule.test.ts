@@ -111,7 +111,7 @@ describe('exclusive', () => {
 
   it('keeps the lock by the watchdog, and cuts the run short after atMostForMs: told before another can begin (I1)', async () => {
     const clock = new ManualClock()
-    const slow = await harness.client({ clock, lockWatchdogTimeout: 60_000 })
+    const slow = await harness.client({ runtime: clock, lockWatchdogTimeout: 60_000 })
     const { started, open, task } = gate()
     const first = exclusive(name, { locks: slow, atMostForMs: 5_000 }, task)({ tick: 1_000 })
     const run = await started
@@ -321,7 +321,7 @@ describe('exclusive', () => {
     it('runs a tick once for all processes, and tells once of one that takes the next for it', async () => {
       const everyMs = 3_600_000 / 2
       const wallNow = (): number => systemRuntime.wallNow() + everyMs
-      const ahead = await harness.client({ clientName: 'ahead', clock: { ...systemRuntime, wallNow } })
+      const ahead = await harness.client({ clientName: 'ahead', runtime: { ...systemRuntime, wallNow } })
       const calls = [locks, others, ahead].map((each) => exclusive(name, { locks: each, everyMs }, () => 1))
       const outcomes = [await calls[0]!(), await calls[1]!(), await calls[2]!()]
       expect(outcomes.map(({ kind }) => kind)).toEqual(['ran', 'skipped', 'ran'])

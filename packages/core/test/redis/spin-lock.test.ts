@@ -43,9 +43,9 @@ async function sentDuring(work: () => Promise<unknown>): Promise<Map<string, num
 
 describe('the pauses of a spin lock', () => {
   const waitingClient = (clock: Clock, random: number): Promise<LockClient> =>
-    rig.client({ clock, random: () => random, resyncInterval: NEVER_MS })
+    rig.client({ runtime: { ...clock, random: () => random }, resyncInterval: NEVER_MS })
 
-  it('double up to the longest, with jitter by options.random, and begin anew with each wait', async () => {
+  it('double up to the longest, with jitter by runtime.random, and begin anew with each wait', async () => {
     const hold = await holding.getSpinLock(NAME).acquire()
     const clock = new PauseRecorder()
     const lock = (await waitingClient(clock, 0)).getSpinLock(NAME)

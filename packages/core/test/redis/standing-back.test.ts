@@ -28,7 +28,7 @@ describe.each<[string, (locks: LockClient) => AnyLock, LockClientOptions]>([
   /** It has had the lock for some ms, and wants it again; another one that is further away waits. */
   async function wantedAgain(heldMs: number) {
     const clock = new SlowClock(true)
-    const near = await rig.client({ ...options, clock })
+    const near = await rig.client({ ...options, runtime: clock })
     const had = await lockOf(near).acquire()
     const again = lockOf(near).acquire()
     const proxy = await rig.proxy()

@@ -28,7 +28,7 @@ class SleepyClock implements Clock {
 
 const sleepyClient = async (options: object = {}) => {
   const clock = new SleepyClock()
-  return { clock, locks: await rig.client({ clock, ...options }) }
+  return { clock, locks: await rig.client({ runtime: clock, ...options }) }
 }
 
 // Leases of minutes: no renewal is due during these tests, so whatever is known comes from the sleep.

@@ -10,7 +10,7 @@ it('a caller behind callers that come back does not overtake them (I10)', async 
   const sent: string[] = []
   const returns = new RejoinBatcher({
     runner: { together: (send) => send() },
-    runtime: runtimeWith(systemRuntime, clock, undefined),
+    runtime: runtimeWith(systemRuntime, clock),
     held: { isHeld: () => false },
   })
   const enter = (label: string): Promise<string> =>

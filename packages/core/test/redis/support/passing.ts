@@ -40,7 +40,7 @@ export async function passer(
 ): Promise<Passer> {
   const clock = new SlowClock()
   const digests = scriptsRunBy(connection)
-  const locks = await rig.client({ clock, resyncInterval: 60_000, ...options }, connection)
+  const locks = await rig.client({ runtime: clock, resyncInterval: 60_000, ...options }, connection)
   let seen = 0
   const sent = (): string[] => {
     const fresh = digests().slice(seen)

@@ -90,7 +90,7 @@ export class EntryUnderTest {
   constructor(private readonly leaseMs = LEASE_MS) {
     const services = {
       options: { lockWatchdogTimeout: leaseMs, resyncInterval: 10_000, unavailableTimeoutMs: 10_000 },
-      runtime: runtimeWith(systemRuntime, this.clock, () => 0.5),
+      runtime: runtimeWith(runtimeWith(systemRuntime, this.clock), { random: () => 0.5 }),
       ...{ runner: this.runner, background: this.background },
       abandoned: new AbortController().signal,
     } as unknown as EntryServices

@@ -35,7 +35,7 @@ export class Participant {
     this.user = new Redis(directPort, { disconnectTimeout: 50 })
     this.#client = new ObservedClient({
       ...where,
-      client: { lockWatchdogTimeout: leaseMs, commandTimeout: commandTimeoutMs, clock: this.turns.clock },
+      client: { lockWatchdogTimeout: leaseMs, commandTimeout: commandTimeoutMs, runtime: this.turns.clock },
     })
   }
 
