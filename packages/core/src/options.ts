@@ -13,7 +13,13 @@ import { foreignRuleOf, type ForeignLocks, type ForeignRule } from './arguments/
 import type { KnownKeys } from './arguments/unknown-key.js'
 import type { ReplicaAcks } from './redis/acknowledged-transport.js'
 import { MOST_ITEMS, USUAL_ITEMS } from './redis/batch.js'
-import { backgroundRuntime, runtimeWith, systemRuntime, unusableRuntime, type Runtime } from './runtime/runtime.js'
+import {
+  backgroundRuntime,
+  runtimeWith,
+  systemRuntime,
+  unusableRuntime,
+  type Runtime,
+} from './runtime/runtime.js'
 
 /** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
 export type BareCallsPolicy = 'warn' | 'allow' | 'throw'

@@ -40,7 +40,7 @@ describe('a lock that is released while somebody of the same client waits', () =
 
   it('is not named anew in each turn in which it is passed on, but when the bounds end', async () => {
     const clock = new ManualClock()
-    const client = await passer(rig, { clock })
+    const client = await passer(rig, { runtime: clock })
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     const more = Array.from({ length: 9 }, () => client.locks.getLock(NAME).acquire())
     let last = hold
