@@ -4,14 +4,15 @@ import { resolve } from 'node:path'
 import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
 import { table } from '../../scripts/table.mjs'
 import { log, runCommand, withServerProgram } from './src/command.mjs'
-import { builtAt } from './src/foreign/built-at.mjs'
-import { inTurns, LOADS } from './src/foreign/in-turns.mjs'
+import { builtAt } from './src/before/built-at.mjs'
+import { inTurns, LOADS } from './src/before/in-turns.mjs'
 
 const DEFAULTS = { commit: 'HEAD^', rounds: 5, ms: 2_000 }
 const USAGE = `Usage: npm run bench:before -- [options]
 
   --commit C   the earlier commit; npm and git build it in ~/.cache/holdfast   (${DEFAULTS.commit})
   --folder F   instead: a checkout that is built already
+  --options O  of this tree's client, in JSON: '{ "foreignLocks": "wait" }'
   --rounds N   measured rounds, after one of warm-up                           (${DEFAULTS.rounds})
   --ms N       of one side with one load in one round                          (${DEFAULTS.ms})
   --help
@@ -22,6 +23,7 @@ const parseArguments = (args) => {
   const { rounds, ms, ...flags } = parseOptions(args, {
     commit: { type: 'string', default: DEFAULTS.commit },
     folder: { type: 'string' },
+    options: { type: 'string', default: '{}' },
     rounds: { type: 'string', default: String(DEFAULTS.rounds) },
     ms: { type: 'string', default: String(DEFAULTS.ms) },
     help: { type: 'boolean', default: false },
@@ -35,10 +37,10 @@ const earlierOf = async ({ commit, folder }) => {
   return { called: built.commit, folder: built.folder, options: {} }
 }
 
-const main = ({ commit, folder, ...how }, interrupted) =>
+const main = ({ commit, folder, options, ...how }, interrupted) =>
   withServerProgram(async () => {
     const earlier = await earlierOf({ commit, folder })
-    const pair = [earlier, { called: 'this tree', options: {} }]
+    const pair = [earlier, { called: 'this tree', options: JSON.parse(options) }]
     const load = loadavg()[0].toFixed(2)
     const rows = await inTurns(pair, LOADS, { ...how, interrupted, log })
     const { called } = earlier

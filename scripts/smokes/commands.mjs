@@ -38,11 +38,7 @@ export const COMMANDS = {
   'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
-  'bench:trace': {
-    smoke: 'packages/bench/trace.mjs --flows 2 --ms 20 --show 4 --contestants holdfast,semaphore',
-  },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },
-  'bench:foreign': { smoke: 'packages/bench/foreign.mjs --today --rounds 1 --ms 20' },
   'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
   'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.

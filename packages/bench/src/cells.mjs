@@ -20,11 +20,6 @@ export class Cell {
     return this.#worker.call('runFlows', how)
   }
 
-  /** The same, with everything that its connections do. @returns {Promise<{ pairs: number, elapsedMs: number, events: import('./trace/recorder.mjs').TraceEvent[] }>} */
-  trace(how) {
-    return this.#worker.call('traceFlows', how)
-  }
-
   /** Each flow does so many pairs. @returns {Promise<void>} */
   repeat(how) {
     return this.#worker.call('repeatPairs', how)

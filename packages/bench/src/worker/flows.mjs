@@ -2,7 +2,6 @@
 import { performance } from 'node:perf_hooks'
 import { contestantOf } from '../contestants/index.mjs'
 import { microsOf } from '../micros-of.mjs'
-import { record } from '../trace/recorder.mjs'
 
 /** @type {((during?: () => Promise<unknown>) => Promise<unknown>)[]} */
 let flows = []
@@ -24,16 +23,6 @@ export const runFlows = async (how) => {
   const pairs = await pairsOf(how)
   const { user, system } = process.cpuUsage(cpuBefore)
   return { pairs, elapsedMs: performance.now() - startedAt, cpuMicros: user + system }
-}
-
-export const traceFlows = async (how) => {
-  const recording = record()
-  try {
-    const { pairs, elapsedMs } = await runFlows(how)
-    return { pairs, elapsedMs, events: recording.stop() }
-  } finally {
-    recording.stop()
-  }
 }
 
 export const repeatPairs = async ({ flows: count, times }) => {

@@ -17,7 +17,6 @@ serveWorker({
   openFlows: flows.openFlows,
   closeFlows: flows.closeFlows,
   runFlows: flows.runFlows,
-  traceFlows: flows.traceFlows,
   repeatPairs: flows.repeatPairs,
   pairTimes: flows.pairTimes,
   open,

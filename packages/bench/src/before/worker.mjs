@@ -36,14 +36,6 @@ serveWorker({
     client = await LockClient.connect(url, { bareCalls: 'allow', ...options })
   },
 
-  /** Not awaited: it ends with the process. */
-  wait({ name }) {
-    client
-      .getLock(name)
-      .acquire()
-      .catch(() => undefined)
-  },
-
   async measure({ ms, ...load }) {
     await runFor(Math.min(ms, LEAD_IN_MS), load)
     const cpuBefore = process.cpuUsage()
