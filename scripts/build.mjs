@@ -4,7 +4,6 @@ import './embed-lua.mjs'
 import { makeBoardPage } from '../packages/board/build-page.mjs'
 import { bundle } from './packages/bundle.mjs'
 import { isBundled, noteBundled } from './packages/bundled-before.mjs'
-import { copyLicense } from './packages/copy-license.mjs'
 import { publishedPackages } from './packages/published-packages.mjs'
 import { pruneOrphans } from './packages/prune-orphans.mjs'
 import { tsc } from './tsc.mjs'
@@ -20,4 +19,3 @@ if (!isBundled(published)) {
   for (const each of published) await bundle(each)
   noteBundled(published)
 }
-for (const each of published) copyLicense(each.folder)

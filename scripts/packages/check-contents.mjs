@@ -9,7 +9,7 @@ const ALWAYS = ['LICENSE', 'README.md', 'package.json']
 const NOTICES = 'dist/THIRD-PARTY-LICENSES.txt'
 
 /**
- * The four files of each entry, the common code of several, programs, the licences of what is inside, and nothing else.
+ * The four files of each entry, the common code of several, programs, skills, the licences of what is inside, and nothing else.
  *
  * @param {import('./tarballs.mjs').Tarball} tarball
  * @param {import('./published-packages.mjs').Entry[]} entries
@@ -21,9 +21,10 @@ export const checkFileList = ({ contents }, entries) => {
   const common = entries.length > 1 ? ['dist/internal.js', 'dist/internal.cjs'] : []
   const programs = contents.filter((file) => /^bin\/[\w-]+\.mjs$/.test(file))
   const notices = contents.includes(NOTICES) ? [NOTICES] : []
+  const skills = contents.filter((file) => /^skills\/[a-z-]+\/SKILL\.md$/.test(file))
   assert.deepEqual(
     contents.toSorted(),
-    [...ALWAYS, ...built, ...common, ...programs, ...notices].sort(),
+    [...ALWAYS, ...built, ...common, ...programs, ...notices, ...skills].sort(),
     'the files',
   )
 }
@@ -144,8 +145,9 @@ export const checkLoaded = (folder, manifest, contents) => {
 /**
  * @param {Record<string, any>} manifest as it was installed
  * @param {Record<string, any>} root the workspace's own
+ * @param {string} address of the repository
  */
-export const checkManifest = (manifest, root) => {
+export const checkManifest = (manifest, root, address) => {
   assert.deepEqual(manifest.engines, root.engines, 'engines as in the root')
   assert.equal(manifest.sideEffects, false, 'sideEffects')
   assert.equal(manifest.license, 'MIT')
@@ -154,12 +156,8 @@ export const checkManifest = (manifest, root) => {
   assert.ok(manifest.keywords?.length >= 3, 'keywords')
   assert.equal(new Set(manifest.keywords).size, manifest.keywords.length, 'each keyword once')
   assert.ok(manifest.keywords.includes('distributed-lock'), 'the keyword that all packages share')
-  assert.equal(manifest.repository?.url, root.repository?.url, 'the repository of the root')
-  assert.equal(
-    'repository' in root && manifest.repository.directory === undefined,
-    false,
-    'repository.directory, by which npm resolves the links of a README',
-  )
+  assert.equal(manifest.repository.url, `git+${address}.git`, 'the repository')
+  assert.match(manifest.repository.directory, /^packages\/[\w-]+$/, 'repository.directory')
   const scripts = Object.keys(manifest.scripts ?? {}).filter((each) => /install$/.test(each))
   assert.deepEqual(scripts, [], 'install scripts')
 }

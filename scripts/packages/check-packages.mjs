@@ -1,22 +1,15 @@
-// Packs what would be published, installs it into empty projects of every kind a user may have, and runs it there.
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as check from './check-contents.mjs'
-import { checkReadme } from './check-readme.mjs'
+import { checkLinks, checkReadme } from './check-readme.mjs'
 import { lintManifest, lintTypes } from './check-lint.mjs'
 import * as projects from './check-projects.mjs'
-import { command } from './command.mjs'
-import { Report } from './report.mjs'
 import { entriesOf, publishedPackages } from './published-packages.mjs'
-import { packAll } from './tarballs.mjs'
+import { repositoryAddress } from './tarballs.mjs'
 import { LIMITS } from './weight.mjs'
-import { provideRedis } from '../redis/provide-redis.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 
 // Packages for a framework are installed where it is.
 const PROJECT_OF = {
@@ -35,16 +28,6 @@ const SOURCES = {
   own: ['core', 'waiter', 'watchdog'].map((each) => join(ROOT, `packages/${each}/src`)),
 }
 
-const interrupt = new AbortController()
-let exitCode = 1
-for (const [signal, number] of Object.entries(SIGNAL_NUMBERS)) {
-  process.on(signal, () => {
-    exitCode = 128 + number
-    // Ends the command that runs; the rest of this file then cleans up.
-    interrupt.abort(new Error(`interrupted by ${signal}`))
-  })
-}
-
 const readManifest = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
 /** One that the URL does not choose by itself. */
@@ -54,15 +37,13 @@ const databaseOf = (redisUrl, number) => {
   return url.href
 }
 
-const checkAll = async (folder, redisUrl, report) => {
-  const { signal } = interrupt
-  let packed = []
-  const isPacked = await report.check('build and npm pack', async () => {
-    await command(process.execPath, ['scripts/build.mjs'], { cwd: ROOT, signal })
-    await mkdir(join(folder, 'tarballs'))
-    packed = await packAll(ROOT, join(folder, 'tarballs'), signal)
-  })
-  if (!isPacked) return
+/**
+ * Looks into each tarball, installs all into empty projects of every kind that a user may have, and runs them there.
+ *
+ * @param {import('./tarballs.mjs').Tarball[]} packed
+ * @param {{ folder: string, redisUrl: string, report: import('./report.mjs').Report, signal: AbortSignal }} setting
+ */
+export const checkPackages = async (packed, { folder, redisUrl, report, signal }) => {
   for (const tarball of packed) {
     const { name, file } = tarball
     const entries = entriesOf(publishedPackages().find((each) => each.name === name))
@@ -88,11 +69,12 @@ const checkAll = async (folder, redisUrl, report) => {
   for (const { name, contents } of packed) {
     const installed = join(folder, PROJECT_OF[name] ?? 'esm', 'node_modules', name)
     await report.check(`${name}: package.json`, () =>
-      check.checkManifest(readManifest(installed), readManifest(ROOT)),
+      check.checkManifest(readManifest(installed), readManifest(ROOT), repositoryAddress()),
     )
     await report.check(`${name}: a README that stands alone`, () =>
       checkReadme(installed, readManifest(installed)),
     )
+    await report.check(`${name}: no dead link`, () => checkLinks(installed, repositoryAddress()))
     await report.check(`${name}: imports what it declares, and only that`, () =>
       check.checkImports(installed, readManifest(installed), contents),
     )
@@ -112,27 +94,3 @@ const checkAll = async (folder, redisUrl, report) => {
     }
   }
 }
-
-const main = async () => {
-  const report = new Report(interrupt.signal)
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-packages-')))
-  let redis
-  try {
-    redis = await provideRedis({ log: (line) => console.error(`redis: ${line}`) })
-    interrupt.signal.throwIfAborted()
-    await checkAll(folder, redis.url, report)
-  } finally {
-    await redis?.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  console.log(`\n${report.summary()}`)
-  return report.failed === 0 ? 0 : 1
-}
-
-try {
-  exitCode = await main()
-} catch (error) {
-  console.error(error.message)
-}
-// Without an exit, a connection that testcontainers keeps could hold the process.
-process.exit(exitCode)

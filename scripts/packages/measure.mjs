@@ -54,7 +54,7 @@ const measure = async (options) => {
   try {
     await command(process.execPath, ['scripts/build.mjs'], { cwd: ROOT, signal })
     await mkdir(join(folder, 'tarballs'))
-    const packed = await packAll(ROOT, join(folder, 'tarballs'), signal)
+    const packed = await packAll(join(folder, 'tarballs'), signal)
     const project = new Project(join(folder, 'user'), { signal, redisUrl: '', type: 'module' })
     const own = packed.filter(({ name }) => /core|waiter|watchdog/.test(name)).map(({ file }) => file)
     await project.install(['--omit=peer', ...own, asInstalledHere(PEER)])

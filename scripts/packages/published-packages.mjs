@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * @typedef {object} PublishedPackage
@@ -13,16 +14,18 @@ const PACKAGES = fileURLToPath(new URL('../../packages/', import.meta.url))
 /**
  * The workspace packages that go to the registry: all that are not private.
  *
+ * @param {string} [root]
  * @returns {PublishedPackage[]}
  */
-export const publishedPackages = () =>
-  readdirSync(PACKAGES, { withFileTypes: true })
+export const publishedPackages = (root = ROOT) =>
+  readdirSync(join(root, 'packages'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => {
-      const manifest = manifestIn(`${PACKAGES}${name}`)
+    .flatMap((entry) => {
+      const folder = join(root, 'packages', entry.name)
+      const manifest = manifestIn(folder)
       return manifest === undefined || manifest.private === true
         ? []
-        : [{ name: manifest.name, folder: `${PACKAGES}${name}`, manifest }]
+        : [{ name: manifest.name, folder, manifest }]
     })
 
 /**

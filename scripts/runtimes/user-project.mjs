@@ -24,7 +24,7 @@ export const userProject = async (folder, { redisUrl, signal }) => {
   await command(process.execPath, ['scripts/build.mjs'], { cwd: ROOT, signal })
   const tarballs = join(folder, 'tarballs')
   await mkdir(tarballs)
-  const packed = await packAll(ROOT, tarballs, signal)
+  const packed = await packAll(tarballs, signal)
   const project = new Project(join(folder, 'user'), { type: 'module', redisUrl, signal })
   await project.install([
     ...packed.map(({ file }) => file),

@@ -49,11 +49,12 @@ export const COMMANDS = {
   // Without writing: what it would write is a failure of the lint.
   format: { step: 'npm run lint' },
   docs: { step: 'npm run docs -- --check' },
-  'check:packages': { step: 'npm run check:packages' },
+  // It does all that these do, with the versions that come next.
+  release: { step: 'npm run release -- --dry-run' },
+  'check:packages': { step: 'npm run release -- --dry-run' },
   'check:api': { step: 'npm run check:api' },
-  // In a copy: reads every changeset, as `version` does.
-  changeset: { smoke: 'scripts/smokes/release.mjs' },
-  version: { smoke: 'scripts/smokes/release.mjs' },
+  changeset: { step: 'npm run release -- --dry-run' },
+  version: { step: 'npm run release -- --dry-run' },
 }
 
 /**

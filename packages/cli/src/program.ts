@@ -48,7 +48,7 @@ Exit codes:
  126, 127  the command cannot be run, is not found
  128+n  ended by signal n
 
-Documentation: docs/cli.md of https://github.com/holdfast/holdfast`
+Documentation: https://www.npmjs.com/package/@holdfast/cli`
 
 /** @param finish is told the exit code */
 export function programOf(

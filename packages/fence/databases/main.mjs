@@ -17,7 +17,6 @@ import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
 import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
 import { cachedFolder, exists, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest|compiled] [--only <library>] [--smoke]
        npm run test:fence -- --pauses <holders>
@@ -210,7 +209,7 @@ try {
   databases = await startDatabases(folder, FENCE_TABLE, log)
   const tarballs = join(folder, 'tarballs')
   await mkdir(tarballs)
-  const packed = await packAll(ROOT, tarballs, interrupted)
+  const packed = await packAll(tarballs, interrupted)
   const measure = values.pauses ? runPauses : values.cost ? runCost : undefined
   const isSmall = values.smoke || measure !== undefined
   const all = isSmall ? ['newest'] : values.versions ? [values.versions] : Object.keys(VERSIONS)
