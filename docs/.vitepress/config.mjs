@@ -25,7 +25,7 @@ export default defineConfig({
   description,
   // Pages stay where they are: GitHub, npm and editors show them there.
   srcDir: '..',
-  srcExclude: ['etc/**', 'coverage/**', '.*/**', 'build/!(reference)/**'],
+  srcExclude: ['etc/**', 'coverage/**', '.*/**', 'build/!(reference)/**', 'packages/*/{skills,test}/**'],
   outDir: '../build/site',
   cacheDir: '../build/site-cache',
   rewrites: siteAddress,

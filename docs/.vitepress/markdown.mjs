@@ -14,7 +14,7 @@ const repository = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).
  * @param {string} page absolute
  * @param {string} href from there
  */
-const targetOf = (page, href) => {
+export const targetOf = (page, href) => {
   const [path, anchor] = href.split('#')
   const place = join(dirname(page), decodeURI(path))
   if (!existsSync(place)) throw new Error(`${relative(ROOT, page)} links to ${href}, which is missing`)

@@ -21,7 +21,8 @@ const addressOf = (section, file) =>
     .replace(/(?<=\/)README\.md$/, 'index.md')
     .replace(/^[A-Z]+(?=\.md$)/, (name) => name.toLowerCase())}`
 
-const groups = Object.entries(NAVIGATION).flatMap(([section, all]) =>
+/** The navigation, with where each page is on the site. */
+export const groups = Object.entries(NAVIGATION).flatMap(([section, all]) =>
   Object.entries(all).map(([title, named]) => {
     const files = named === 'decisions' ? pagesIn('docs/decisions') : named
     return { section, title, pages: files.map((file) => ({ file, address: addressOf(section, file) })) }
@@ -52,7 +53,7 @@ if (wrong.length > 0) throw new Error(`docs/.vitepress/navigation.mjs: ${wrong.j
 /** The rewrites of VitePress. TypeDoc's pages are in build/reference. @param {string} file */
 export const siteAddress = (file) => addresses.get(file) ?? file.replace(/^build\//, '')
 
-const titleOf = (file) => SHORT_TITLES[file] ?? /^# (.+)$/m.exec(read(file))[1]
+export const titleOf = (file) => SHORT_TITLES[file] ?? /^# (.+)$/m.exec(read(file))[1]
 const linkTo = (address) => `/${address.replace(/(index)?\.md$/, '')}`
 
 /** @param {{ name: string, address: string, members: object[] }[]} entries what has a reference */

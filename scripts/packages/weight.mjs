@@ -7,11 +7,11 @@ import { median } from '../median.mjs'
 
 /**
  * The cost of a package for its users, in bytes and files: what it weighed at the last look, and 2 to 3 % more. Each entry is
- * four files. Decision 0036 says what core consists of, and what the 250,000 packed, 72,000 gzipped and 25 files would
+ * four files, each skill one. Decision 0036 says what core consists of, and what the 250,000 packed, 72,000 gzipped and 25 files would
  * take that were wanted.
  */
 export const LIMITS = {
-  '@holdfast/core': { packed: 366_000, unpacked: 1_350_000, files: 38, gzipped: 116_000 },
+  '@holdfast/core': { packed: 366_000, unpacked: 1_350_000, files: 40, gzipped: 116_000 },
   '@holdfast/waiter': { packed: 20_800, unpacked: 70_500, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 12_600, unpacked: 49_500, files: 8 },
@@ -22,7 +22,7 @@ export const LIMITS = {
   '@holdfast/redis-semaphore': { packed: 6_100, unpacked: 19_800, files: 8 },
   '@holdfast/testing': { packed: 81_500, unpacked: 276_500, files: 8 },
   '@holdfast/cli': { packed: 54_600, unpacked: 166_500, files: 15 },
-  '@holdfast/fence': { packed: 30_000, unpacked: 100_000, files: 50 },
+  '@holdfast/fence': { packed: 30_000, unpacked: 100_000, files: 51 },
   holdfast: { packed: 3_000, unpacked: 6_200, files: 9 },
 }
 

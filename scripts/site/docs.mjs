@@ -11,7 +11,7 @@ const SITE = join(ROOT, 'build/site')
 const PORT = 4173
 const USAGE = `Usage: npm run docs -- [options]
 
-  Builds the site into build/site.
+  Builds the site into build/site, each page as HTML and as Markdown, and llms.txt.
 
   --check     builds it, and looks for dead links, what keeps people out, and requests to elsewhere
   --serve     serves what was built last, until a signal
@@ -27,10 +27,13 @@ const build = async () => {
   const startedAt = performance.now()
   // Loaded where it is used: who only serves waits for no generator.
   const { writeReference } = await import('./reference.mjs')
-  const paths = await writeReference(join(ROOT, 'build/reference'))
+  const reference = join(ROOT, 'build/reference')
+  const paths = await writeReference(reference)
   rmSync(SITE, { recursive: true, force: true })
   const { build: buildSite } = await import('vitepress')
   await buildSite(join(ROOT, 'docs'))
+  const { writeTexts } = await import('./texts.mjs')
+  writeTexts(SITE, reference)
   console.log(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${SITE}`)
   return paths
 }
@@ -49,7 +52,10 @@ const serve = async (port) => {
 }
 
 const check = async () => {
-  const { pages, links, dead } = checkLinks(SITE, await build())
+  const paths = await build()
+  const { pages, links, dead } = checkLinks(SITE, paths)
+  const { checkTexts } = await import('./texts.mjs')
+  dead.push(...checkTexts(SITE, paths))
   console.log(`${links} links of ${pages} pages followed, ${dead.length} of them dead`)
   const { checkInBrowser } = await import('./check-in-browser.mjs')
   const served = await serve(0)

@@ -6,15 +6,22 @@ import { programs, root } from '../../../core/test/redis/support/markdown.js'
 
 const run = promisify(execFile)
 
-describe('packages/redlock/README.md', () => {
+const pages = ['packages/redlock/README.md', 'packages/redlock/skills/move-from-redlock/SKILL.md']
+// Those of the README after the first are other forms of it.
+const examples = pages.flatMap((page, i) => programs(page).slice(0, i === 0 ? 1 : undefined))
+
+describe('the README of @holdfast/redlock and its skill', () => {
   const harness = useHarness()
 
-  it('has a first example that runs', async () => {
-    const program = programs('packages/redlock/README.md')[0]!
-      .code.replace('redis://localhost:6379', redisUrl)
-      .replace('order:42', harness.name('order:42'))
-    const args = ['--input-type=module', '-e', program]
-    const { stdout, stderr } = await run(process.execPath, args, { cwd: root })
-    expect({ stdout, stderr }).toEqual({ stdout: 'order 42 shipped\n', stderr: '' })
-  })
+  it.each(examples.map((each) => [`${each.file}: ${each.title}`, each.code]))(
+    '%s runs as it is written',
+    async (_, code) => {
+      const program = code
+        .replace('redis://localhost:6379', redisUrl)
+        .replace('order:42', harness.name('order:42'))
+      const args = ['--input-type=module', '-e', program]
+      const { stdout, stderr } = await run(process.execPath, args, { cwd: root })
+      expect({ stdout, stderr }).toEqual({ stdout: 'order 42 shipped\n', stderr: '' })
+    },
+  )
 })
