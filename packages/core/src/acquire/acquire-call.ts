@@ -19,6 +19,8 @@ import type { HeldReply } from '../scripts/acquire-reply.js'
 // A lease may expire before the reply arrives; after this many times in a row it is too short for the connection.
 export const MAX_EXPIRED_ON_ARRIVAL = 3
 
+const NO_DEFAULTS = { leaseMs: undefined, maxWaiting: undefined }
+
 /** A caller's request, with the options as given. */
 export interface AcquireRequest {
   readonly options: AcquireOptions
@@ -88,11 +90,8 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   ) {
     const { options, defaultWaitMs } = request
     // The request to one of several locks was decided for all of them.
-    const { leaseMs: usualMs, maxWaiting } = session.options
-    const defaults = request.whole
-      ? { waitMs: defaultWaitMs, leaseMs: undefined, maxWaiting: undefined }
-      : { waitMs: defaultWaitMs, leaseMs: usualMs, maxWaiting }
-    this.limits = limitsOf(options, defaults, session.contexts)
+    const defaults = request.whole ? NO_DEFAULTS : session.options
+    this.limits = limitsOf(options, defaultWaitMs, defaults, session.contexts)
     this.site = request.site
     this.ofCallback = request.ofCallback
     this.whole = request.whole

@@ -62,10 +62,8 @@ export interface CallLimits {
   readonly isUnlimited: boolean
 }
 
-/** The defaults of a call. */
+/** The defaults of a call, as its client has them. */
 export interface CallDefaults {
-  /** undefined: no limit. */
-  readonly waitMs: number | undefined
   /** undefined: that of the watchdog, renewed. */
   readonly leaseMs: number | undefined
   /** undefined: no bound. */
@@ -83,17 +81,19 @@ const NO_LIMITS: CallLimits = {
 }
 
 /**
+ * @param usualWaitMs the wait if the options have none, ms; undefined: no limit
  * @param contexts adds the signals of the contexts around the call
  * @throws InvalidArgumentError
  */
 export function limitsOf(
   options: AcquireOptions,
+  usualWaitMs: number | undefined,
   defaults: CallDefaults,
   contexts: { signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined },
 ): CallLimits {
   checkOptions('options', options, ACQUIRE_OPTIONS)
   const {
-    waitMs = defaults.waitMs,
+    waitMs = usualWaitMs,
     leaseMs = defaults.leaseMs,
     renew = leaseMs === undefined,
     signal: given,

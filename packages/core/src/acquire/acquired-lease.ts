@@ -5,10 +5,10 @@ import type { AcquireServices } from './services.js'
 import type { Context } from '../context/context.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { reportFailedRelease, reportFailedRenewal } from '../diagnostics/reports.js'
-import type { ReentryRule, RemainingLevels } from '../entry/entry-command.js'
+import type { ReentryRule, RemainingLevels } from '../entry/entry-commands.js'
 import { isWellTrusted } from '../entry/well-trusted.js'
-import { LockEntry } from '../entry/lock-entry.js'
-import type { Holder } from '../entry/named-entry.js'
+import type { FieldName } from '../entry/field-name.js'
+import { LockEntry, type Holder } from '../entry/lock-entry.js'
 import { LockLostError, type LossReason } from '../errors.js'
 import { refuseIfShared, type Hold, Loss } from '../hold.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
@@ -23,7 +23,7 @@ const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
 export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldLock, Holder {
   readonly owner: string
   /** Its entry in Redis: its own, or that of the acquisition that handed the lock over to it. */
-  protected entry: LockEntry
+  protected ownEntry: LockEntry
   protected watch: Watch | null = null
   /** The lease that the levels want renewed, ms; 0: none of them is renewed, or there is none yet. */
   protected renewedMs = 0
@@ -44,7 +44,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
     readonly rule: ReentryRule,
   ) {
     this.owner = protocol.ownerOf(session.nextThreadId())
-    this.entry = new LockEntry(session, protocol, this)
+    this.ownEntry = new LockEntry(session, protocol, this)
   }
 
   abstract readonly note: NoteRequest | undefined
@@ -79,7 +79,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   }
 
   get token(): string | undefined {
-    return this.entry.token
+    return this.entry.state.grant.token
   }
 
   get tokenKey(): string | undefined {
@@ -87,12 +87,16 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   }
 
   get replicas(): number | undefined {
-    return this.entry.replicas
+    return this.entry.state.grant.replicas
+  }
+
+  get entry(): LockEntry {
+    return this.ownEntry
   }
 
   /** Its field in Redis. */
-  get field(): LockEntry {
-    return this.entry
+  get field(): FieldName {
+    return this.entry.field
   }
 
   /** Since when it holds the lock, monotonic ms. */
@@ -199,7 +203,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
   extend(leaseMs: number): Promise<void> {
     this.session.lastHolders.noteLease(leaseMs)
-    return this.entry.runExclusive(async () => {
+    return this.entry.serial.runExclusive(async () => {
       this.throwIfLost()
       if (!this.isReleased) {
         await this.entry.extend(leaseMs)
@@ -214,7 +218,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
    */
   shorten(hold: Hold, leaseMs: number): Promise<void> {
     const { entry } = this
-    return entry.runExclusive(async () => {
+    return entry.serial.runExclusive(async () => {
       this.throwIfLost()
       // Released meanwhile: nothing is left to shorten.
       if (this.isReleased || hold.wasReleased) {
@@ -255,7 +259,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
 
   onRenewalAnswered(): void {
     this.loss.afterRenewal?.()
-    this.entry.transactionIsOver()
+    this.entry.state.transactionIsOver()
   }
 
   onRenewalFailed(error: unknown): void {
@@ -285,7 +289,7 @@ export abstract class AcquiredLease implements RenewableLease, LeasedLock, HeldL
   /** Sets the count in Redis to that of the levels, in its turn. Never rejects: a failure is reported. */
   protected releaseUntilKnown(limitMs: number, levels = NO_LEVEL_LEFT): Promise<unknown> {
     const { entry, session } = this
-    return entry
+    return entry.serial
       .runExclusive(() => entry.releaseUntilKnown(levels, limitMs))
       .catch((error: unknown) => reportFailedRelease(session, this, error))
   }

@@ -15,7 +15,7 @@ import { LocalReentry } from '../pass/local-reentry.js'
 import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context/context.js'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
 import { reportLoss } from '../diagnostics/reports.js'
-import type { AcquireTerms, ReleaseObserver } from '../entry/entry-command.js'
+import type { AcquireTerms, ReleaseObserver } from '../entry/entry-commands.js'
 import { LocalPass, passesForMs, type PassedHold } from '../pass/local-pass.js'
 import { confirmGrantSoon } from '../pass/confirm-grant.js'
 import type { LossReason } from '../errors.js'
@@ -125,7 +125,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     }
     const now = this.session.runtime.now()
     const ttlMs = request.leaseMs ?? this.usualMs
-    const sentAt = this.entry.grantedAt
+    const { sentAt } = this.entry.state.grant
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
@@ -160,7 +160,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     end()
     this.noted = note
     this.localPass = localPass
-    this.entry = localPass.entry
+    this.ownEntry = localPass.entry
     this.watchFrom({ sentAt, ttlMs, renew }, passedAt)
     localPass.passTo(this)
     return true
@@ -180,8 +180,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       this.unwatch()
       return false
     }
-    entry.given()
-    entry.noteLease(sentAt, ttlMs)
+    entry.granted(ttlMs)
     this.localPass = this.protocol.passing && new LocalPass(entry, this, now, grant)
     this.wantsLease(request.leaseMs ?? this.usualMs)
     confirmGrantSoon(entry, session, request)
@@ -203,7 +202,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       this.followCountSoon()
       return Promise.resolve(this.addLevel(request))
     }
-    return this.entry.runExclusive(async () => {
+    return this.entry.serial.runExclusive(async () => {
       this.throwIfLost()
       if (this.released || hasLeft()) {
         return null
@@ -214,7 +213,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
         this.lose('gone')
       }
       this.throwIfLost()
-      this.watch?.confirm(this.entry.grantedAt, terms.leaseMs)
+      this.watch?.confirm(this.entry.state.grant.sentAt, terms.leaseMs)
       if (request.renews && !hasLeft()) {
         this.watch?.setRenewing(true)
       }
@@ -229,7 +228,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    */
   giveBack(): Promise<unknown> | null {
     const { entry } = this
-    return entry.hasNothingInRedis || entry.isGivenUp ? null : this.releaseInBackground(this)
+    return entry.hasNothingInRedis || entry.state.isGivenUp ? null : this.releaseInBackground(this)
   }
 
   /** The client is closing: ends every level first, and only then releases the lock. */
@@ -249,8 +248,8 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     reportLoss(this.session, this, error)
     this.passesNoMore()
     this.publication?.lost(reason, this.session.runtime.now())
-    const wasPassedOn = this.entry.wasPassedOn && reason !== 'context-ended'
-    if (reason === 'expired' || this.entry.hasLateCopies || wasPassedOn) {
+    const wasPassedOn = this.field.wasPassedOn && reason !== 'context-ended'
+    if (reason === 'expired' || this.entry.state.hasLateCopies || wasPassedOn) {
       // Redis may still have the lock: a renewal without a reply may have extended it by a whole lease, and a late copy
       // of the acquire takes it again unless this release leaves its tombstone. Or Redis still has waiters queued that
       // the lock was passed on to, and would grant, or has granted, it to them.
@@ -275,7 +274,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     if (this.passOn(hold)) {
       return RELEASED
     }
-    const turn = this.entry.takeTicket()
+    const turn = this.entry.serial.takeTicket()
     return turn ? turn.then(() => this.releaseNow(hold)) : this.releaseNow(hold)
   }
 
@@ -326,7 +325,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     const startedAt = session.runtime.now()
     this.end(hold, startedAt)
     if (this.lossError) {
-      entry.passTicket()
+      entry.serial.passTicket()
       return LOST
     }
     if (this.released) {
@@ -352,7 +351,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       this.passesNoMore()
       return 'released'
     } finally {
-      this.entry.passTicket()
+      this.entry.serial.passTicket()
     }
   }
 
@@ -362,7 +361,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     if (this.released) {
       this.publication?.ended('unknown')
     }
-    this.entry.passTicket()
+    this.entry.serial.passTicket()
     throw error
   }
 

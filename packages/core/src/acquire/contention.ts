@@ -8,7 +8,7 @@ import { failureOfTry, ForeignWait, mayBeString, pauseBehindString, type Trier }
 import { LineBound } from './line-bound.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { CallerLine, QueueCandidate } from '../kinds/lock-protocol.js'
-import type { ReentryRule } from '../entry/entry-command.js'
+import type { ReentryRule } from '../entry/entry-commands.js'
 import type { PushedGrant } from '../pass/grants.js'
 import type { PassedHold } from '../pass/local-pass.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'

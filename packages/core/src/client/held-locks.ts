@@ -46,9 +46,7 @@ export class HeldLocks {
       owner?.lose('gone')
     }
     if (!acquisition.shared) {
-      for (const reader of [...(this.shared.get(key) ?? [])]) {
-        reader.lose('gone')
-      }
+      this.shared.get(key)?.forEach((reader) => reader.lose('gone'))
       this.exclusive.set(key, acquisition)
       return
     }

@@ -70,8 +70,7 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, origin, ofCallback } = request
-    const defaults = { ...session.options, waitMs: defaultWaitMs }
-    const limits = limitsOf(options, defaults, session.contexts)
+    const limits = limitsOf(options, defaultWaitMs, session.options, session.contexts)
     const { waitMs, leaseMs, renews, signal } = limits
     this.isUnlimited = limits.isUnlimited
     this.maxWaiting = limits.maxWaiting

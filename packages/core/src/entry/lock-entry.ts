@@ -1,53 +1,29 @@
 import type { Answer } from '@holdfast/waiter'
-import {
-  AcquireCommand,
-  ReleaseCommand,
-  ShortenCommand,
-  tellWhenKnown,
-  type CountKeeper,
-  type EntryCommand,
-  type HoldChange,
-  type ReleaseObserver,
-  type ReleaseRequest,
-  type RemainingLevels,
-  type AcquireTerms,
-} from './entry-command.js'
-import { execWaitAfter, awaitExecBeforeRelease, type ExecWait } from './exec-wait.js'
-import { NamedEntry, type Holder, type Renamer } from './named-entry.js'
-import type { Background } from '../runtime/background.js'
-import { RedisUnavailableError, WrongTypeError } from '../errors.js'
-import { longestUndoMs, type LeftInRedis } from './longest-undo.js'
+import type {
+  AcquireTerms,
+  EntryCommands,
+  HoldChange,
+  ReentryRule,
+  ReleaseObserver,
+  ReleaseRequest,
+  RemainingLevels,
+} from './entry-commands.js'
+import { EntryState, type Count, type SentCommand } from './entry-state.js'
+import { awaitExecBeforeRelease } from './exec-wait.js'
+import { FieldName } from './field-name.js'
+import { SerialQueue } from './serial-queue.js'
+import { WrongTypeError, type LossReason } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
-import type { Runtime } from '../runtime/runtime.js'
+import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import type { Background } from '../runtime/background.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import { isForbidden, isRefusal, isWorthRetrying, untilKnown } from '../redis/until-known.js'
-import type { CommandStamp } from '../scripts/replay-guard.js'
-import type { ReleaseReply } from '../scripts/lock.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
+import type { ReleaseReply } from '../scripts/lock.js'
+import type { NoteRequest } from '../scripts/note.js'
+import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { ShortenReply } from '../scripts/shorten.js'
-
-/** The commands of a kind of lock that change one owner's entry in Redis. */
-export interface EntryCommands {
-  acquire<T>(change: HoldChange, terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T>
-  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T>
-  /** Makes the lease last at least this long from now, ms. */
-  extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
-  /** Makes the lease end at most this long from now, ms; null: only refuses late copies of commands that would. */
-  shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply>
-  /** Null when every acquisition has to go through Redis. */
-  readonly passing: Renamer | null
-  /**
-   * A release granted the lock to a waiter, possibly of another client, and published nothing.
-   * @param forMs length of the grant without a command of that waiter; undefined: it is unknown whether there was a
-   *   grant
-   */
-  onGrantedElsewhere?(forMs: number | undefined): void
-  /** Its release failed at a stranger's key: else it would still be given the lock, for as long as it counts as alive. */
-  leaveLine?(owner: string): void
-  /** A release freed the lock, and its message reached no connection. */
-  onUnheardRelease?(): void
-}
 
 /** The services of the client, as an owner's commands need them. */
 export interface EntryServices {
@@ -59,6 +35,31 @@ export interface EntryServices {
   readonly abandoned: AbortSignal
 }
 
+/** The acquisition that has the entry now. */
+export interface Holder extends RemainingLevels {
+  readonly owner: string
+  /** The lock's key in Redis. */
+  readonly key: string
+  readonly rule: ReentryRule
+  /** The note of the hold, stored when Redis has its name. */
+  readonly note: NoteRequest | undefined
+  /** Released or lost. */
+  readonly isOver: boolean
+  /** Its lease is to end sooner than it was asked for. */
+  readonly isShortened: boolean
+  readonly trustedForMs: number
+  /** The lease that a renewal sets, ms. */
+  readonly ttlMs: number
+  lose(reason: LossReason): void
+  throwIfLost(): void
+  /** Redis granted a lease to a request sent at `sentAt`. */
+  onLeaseConfirmed(sentAt: number, leaseMs: number): void
+  /** The wanted lease was requested for a granted lock: the watchdog renews it from now on. */
+  onGrantConfirmed(): void
+}
+
+const LOST: AcquireReply = { kind: 'lost' }
+const NOT_HELD: ReleaseReply = { kind: 'not-held' }
 const RELEASED: ReleaseReply = { kind: 'released' }
 
 const AS_REPLIED: ReleaseObserver<ReleaseReply> = {
@@ -75,128 +76,94 @@ function writtenReply(holds: number): ReleaseReply {
 
 /**
  * What this client has in Redis under one field of a lock's hash, from the first try to the release that ends it. It is
- * the field of the acquisition that took the lock there, or of the one that it was passed on to since.
+ * the field of the acquisition that took the lock there, or of the one that it was passed on to since. Its commands go one
+ * at a time; `EntryState` keeps what is known, `FieldName` under which name.
  *
- * Its commands go one at a time. They are numbered, and each has the absolute hold count that it wants, so that one
- * whose outcome is unknown can be sent again until it is known (I2). It keeps what is known:
- *
- *    count    known ──sent──► unknown ──answered──► known        without an answer it stays unknown
- *    name     known ──rename sent──► in doubt ──answered──► known    the next command finds out first
- *    copies   none ──no answer, or the connection broke──► may arrive late    for good, and later commands say so
- *
- * test/unit/lock-entry.test.ts has a table of what follows from each of these states.
+ * test/unit/lock-entry.test.ts has a table of what follows from each state.
  */
-export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
-  /** When the latest granted request for a lease was sent: local trust counts from then. */
-  grantedAt = 0
-  /** The fencing token of the acquisition; a re-entry gets none of its own. */
-  token: string | undefined = undefined
-  /** Replicas that acknowledged the latest grant, if replicas count. */
-  replicas: number | undefined = undefined
-  /** Hold count in Redis; null if a command without a reply may have changed it. */
-  private inRedis: number | null = 0
-  /** Redis has it queued as a waiter, without a hold. */
-  private ownerIsQueued = false
-  /** The number of the latest command. */
-  private sequence = 0
-  /** Copies of commands up to this number may still arrive; 0: none. */
-  private tombstoneThrough = 0
-  /** A full release is among those: it may have run. */
-  private lateCopyMayRelease = false
-  /** A command that shortens the lease is among those: until a tombstone refuses it, no longer lease can be trusted. */
-  private lateCopyMayShorten = false
-  private execWait: ExecWait | null = null
-  /** The operation that has the turn does not change the count. */
-  private operationKeepsCount = false
-  private answerPassesTicket = false
-  longestLeaseMs: number
-  redisMayGrant = false
+export class LockEntry {
+  /** Its commands go one at a time. All but the first try need the ticket. */
+  readonly serial = new SerialQueue()
+  readonly field: FieldName
+  readonly state: EntryState
+  private current: Holder
 
   constructor(
-    private readonly services: EntryServices,
-    private readonly protocol: EntryCommands,
+    readonly services: EntryServices,
+    readonly protocol: EntryCommands,
     holder: Holder,
   ) {
-    super(holder, protocol)
-    this.longestLeaseMs = services.options.lockWatchdogTimeout
+    this.current = holder
+    this.field = new FieldName(holder.owner, protocol)
+    this.state = new EntryState(services.options.lockWatchdogTimeout)
   }
 
-  get background(): Background {
-    return this.services.background
-  }
-
-  get connectionEpoch(): number {
-    return this.services.runner.connectionEpoch
+  get holder(): Holder {
+    return this.current
   }
 
   /** Nothing was ever sent, or was certainly refused: Redis has nothing of this owner, and nothing can arrive. */
   get hasNothingInRedis(): boolean {
-    return !this.isTaken && this.inRedis === 0 && !this.ownerIsQueued
+    return !this.serial.isTaken && this.state.isExactly(0)
   }
 
   /** Redis has nothing of this owner, and no late copy can arrive. */
   get isUntouched(): boolean {
-    return this.hasNothingInRedis && !this.hasLateCopies
+    return this.hasNothingInRedis && !this.state.hasLateCopies
   }
 
   /** Redis certainly has exactly one level, and no command in flight can change that. */
   get isAtRest(): boolean {
-    const isQuiet = this.isTaken ? this.operationKeepsCount && !this.isQueued : this.inDoubt === null
-    return isQuiet && this.inRedis === 1 && !this.ownerIsQueued && !this.hasLateCopies
+    const { serial, field } = this
+    // A rename that is on its way changes no count.
+    const isQuiet = serial.isTaken ? serial.isQuiet : field.inDoubt === null
+    return isQuiet && this.state.isExactly(1) && !this.state.hasLateCopies
   }
 
   /** Redis has one level, and all that was sent has been answered: a release that arrives is the end of it. */
   get isSettled(): boolean {
-    return !this.isTaken && this.execWait === null && this.isAtRest
+    return !this.serial.isTaken && this.state.execWait === null && this.isAtRest
   }
 
   /** Redis has it queued, and no command is in flight that tells more. */
   get isWaiting(): boolean {
-    return this.ownerIsQueued && !this.isTaken
+    return this.state.isQueued && !this.serial.isTaken
   }
 
   /** Its place in the queue is all that Redis has of it, and no late copy can arrive. */
   get isOnlyInLine(): boolean {
-    return this.isWaiting && this.inRedis === 0 && !this.hasLateCopies
+    return !this.serial.isTaken && this.state.isOnlyInLine
   }
 
-  /** Everything that may be sent was sent: a transaction must not be filled further. */
-  get isGivenUp(): boolean {
-    return this.execWait?.isLast === true
-  }
-
-  /** Redis may have run, or may yet run, a command without a reply. */
-  get hasLateCopies(): boolean {
-    return this.tombstoneThrough > 0
-  }
-
-  /** The connection is no longer in a transaction: commands queued in one have run, or never will. */
-  transactionIsOver(): void {
-    this.execWait = null
-  }
-
-  // Commands. All but the first try need a turn.
-
-  /** Runs an operation that does not change the count, in its turn: the lock may be passed on meanwhile. */
-  besideHolds(work: () => Promise<void>): Promise<void> {
-    return this.runExclusive(async () => {
-      this.operationKeepsCount = true
-      try {
-        await work()
-      } finally {
-        this.operationKeepsCount = false
-      }
-    })
-  }
-
-  /** Tries to acquire the lock, in a turn of its own, which ends with the reply. */
-  acquireFirst<T>(terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
-    if (this.isTaken) {
-      return this.runExclusive(async () => await this.acquireAs(1, terms, handler))
+  /**
+   * Passes the entry on to another acquisition of this client. @param isQueued whether that is queued in Redis
+   */
+  passTo(next: Holder, isQueued: boolean): void {
+    this.current = next
+    if (isQueued) {
+      this.field.passTo(next.owner)
     }
-    void this.takeTicket()
-    this.answerPassesTicket = true
-    return this.acquireAs(1, terms, handler)
+  }
+
+  /** Redis granted the lock while it waited, with this lease. */
+  granted(leaseMs: number): void {
+    this.state.granted()
+    this.state.leased(leaseMs)
+  }
+
+  /** Runs an operation that does not change the count: the lock may be passed on meanwhile. */
+  besideHolds(work: () => Promise<void>): Promise<void> {
+    return this.serial.runExclusive(work, true)
+  }
+
+  /** Tries to acquire the lock, with a ticket of its own, which ends with the reply. */
+  acquireFirst<T>(terms: AcquireTerms, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
+    const { serial } = this
+    if (serial.isTaken || this.isBlocked) {
+      return serial.runExclusive(async () => await this.acquireAs(1, terms, handler))
+    }
+    void serial.takeTicket()
+    return this.sendAcquire(1, terms, handler, serial)
   }
 
   /** Acquires the lock (`holds` 1) or raises the count. */
@@ -204,42 +171,56 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     return await this.acquireAs<AcquireReply>(holds, terms, identity)
   }
 
+  /** The latest command is queued in a transaction, or the name is in doubt. */
+  private get isBlocked(): boolean {
+    return this.state.execWait !== null || this.field.inDoubt !== null
+  }
+
   private acquireAs<T>(
     holds: number,
     terms: AcquireTerms,
     handler: ReplyHandler<AcquireReply, T>,
   ): Answer<T> {
-    if (this.execWait !== null) {
-      this.passTicketOfTry()
-      return handleReply(Promise.reject<AcquireReply>(this.execWait.error), handler)
+    const { execWait } = this.state
+    if (execWait !== null) {
+      return handleReply(Promise.reject<AcquireReply>(execWait.error), handler)
     }
-    if (this.inDoubt !== null) {
+    if (this.field.inDoubt !== null) {
       const acquired = this.knownName().then(() => this.acquire(holds, terms))
       return handleReply(acquired, handler)
     }
-    this.longestLeaseMs = Math.max(this.longestLeaseMs, terms.leaseMs)
-    this.redisMayGrant ||= terms.waits
-    const command = new AcquireCommand(this, holds, handler, this.services.runtime.now())
+    return this.sendAcquire(holds, terms, handler, null)
+  }
+
+  private sendAcquire<T>(
+    holds: number,
+    terms: AcquireTerms,
+    handler: ReplyHandler<AcquireReply, T>,
+    ticketOf: SerialQueue | null,
+  ): Answer<T> {
+    this.state.asksFor(terms.leaseMs, terms.waits)
+    const command = new AcquireCommand(this, holds, handler, ticketOf)
     return this.protocol.acquire(command, terms, command)
   }
 
   /** The current field name. @throws LockError it is in doubt */
   private async knownName(): Promise<string> {
-    if (this.inDoubt !== null) {
+    const { field } = this
+    if (field.inDoubt !== null) {
       try {
-        await this.follow(this.inDoubt)
+        await field.follow(field.inDoubt)
       } catch (error) {
-        this.execWait = execWaitAfter(error, false, this.execWait)
+        this.state.renameFailed(error)
         throw error
       }
     }
-    return this.name
+    return field.name
   }
 
   /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
-    if (this.lateCopyMayShorten) {
+    if (this.state.lateCopyMayShorten) {
       await this.shorten(null)
     }
     const sentAt = this.services.runtime.now()
@@ -248,7 +229,7 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
       this.holder.lose('gone')
       return
     }
-    this.noteLease(sentAt, leaseMs)
+    this.state.leased(leaseMs)
     this.holder.onLeaseConfirmed(sentAt, leaseMs)
   }
 
@@ -279,11 +260,11 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     if (this.isWritten(holds)) {
       return Promise.resolve(observer.onReleased(writtenReply(holds)))
     }
-    if (this.execWait !== null || this.inDoubt !== null) {
+    if (this.isBlocked) {
       const answer = this.sendCopy(holds).catch((error: unknown) => this.retryRelease(request, error))
       const told = tellWhenKnown(answer, observer)
       if (holds === 0) {
-        this.background.run(told)
+        this.services.background.run(told)
       }
       return told
     }
@@ -291,18 +272,19 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     return this.protocol.release(command, command)
   }
 
+  /** Called after a failed release: retries it, in a copy of its own. */
   async retryRelease({ levels, limitMs, startedAt }: ReleaseRequest, error: unknown): Promise<ReleaseReply> {
     if (!isWorthRetrying(error)) {
       throw error
     }
-    const { runtime, abandoned } = this.services
-    const longestMs = levels.levelCount === 0 ? longestUndoMs(limitMs, this, this.services.options) : limitMs
+    const { runtime, abandoned, options } = this.services
+    const longestMs = levels.levelCount === 0 ? this.state.longestUndoMs(limitMs, options) : limitMs
     const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
     return untilKnown(() => this.sendCopy(levels.levelCount), limits)
   }
 
   private isWritten(holds: number): boolean {
-    return this.inRedis === holds && !this.ownerIsQueued && (holds > 0 || this.passedTo.length === 0)
+    return this.state.isExactly(holds) && (holds > 0 || this.field.passedTo.length === 0)
   }
 
   /** Sends one release, without retries. */
@@ -310,127 +292,178 @@ export class LockEntry extends NamedEntry implements CountKeeper, LeftInRedis {
     if (this.isWritten(holds)) {
       return writtenReply(holds)
     }
-    if (this.execWait !== null) {
-      await awaitExecBeforeRelease(this.execWait, holds, this.services)
+    const { execWait } = this.state
+    if (execWait !== null) {
+      await awaitExecBeforeRelease(execWait, holds, this.services)
     }
-    if (this.inDoubt !== null) {
+    if (this.field.inDoubt !== null) {
       await this.knownName()
     }
     const command = new ReleaseCommand(this, holds, null, AS_REPLIED)
     return this.protocol.release(command, command)
   }
+}
 
-  /** Redis granted the lock while it waited. */
-  given(): void {
-    this.ownerIsQueued = false
-    this.inRedis = 1
+/**
+ * A command in flight that changes the count in Redis, and its reply handler: the entry learns of the reply before its
+ * caller. Each call has two of them: one object costs less than closures.
+ */
+abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, SentCommand, ReplyHandler<R, T> {
+  readonly owner: string
+  /** It is its own: one object less. */
+  readonly stamp: CommandStamp = this
+  readonly sequence: number
+  readonly tombstoneThrough: number
+  readonly countBefore: Count
+  private readonly epochWhenSent: number
+
+  constructor(
+    protected readonly entry: LockEntry,
+    readonly holds: number,
+  ) {
+    const { field, state } = entry
+    this.owner = field.name
+    this.sequence = state.nextNumber()
+    this.tombstoneThrough = state.copies.through
+    this.epochWhenSent = entry.services.runner.connectionEpoch
+    this.countBefore = state.forgetCount()
   }
 
-  /** Redis confirmed a lease for a request sent at `sentAt`. */
-  noteLease(sentAt: number, leaseMs: number): void {
-    this.grantedAt = sentAt
-    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
+  get passedTo(): readonly string[] {
+    return this.entry.field.passedTo
   }
 
-  nextStamp(): CommandStamp {
-    this.sequence += 1
-    return { sequence: this.sequence, tombstoneThrough: this.tombstoneThrough }
+  get shortens(): boolean {
+    return false
   }
 
-  forgetCount(): number | null {
-    const known = this.inRedis
-    this.inRedis = null
-    return known
+  /** The connection broke: the client library may have sent it again, and there may be several copies. */
+  protected get wasSentAgain(): boolean {
+    return this.entry.services.runner.connectionEpoch !== this.epochWhenSent
   }
 
-  noteTaken(command: AcquireCommand, reply: AcquireReply): void {
-    this.execWait = null
-    this.noteBrokenConnection(command)
-    if (reply.kind === 'acquired') {
-      this.refusesCopiesBefore(command)
-      this.redisMayGrant = false
-      this.inRedis = command.holds
-      this.grantedAt = command.sentAt
-      this.token = reply.token ?? this.token
-      this.replicas = reply.replicas
-    } else if (!this.hasLateCopies) {
-      this.inRedis = 0
+  abstract onReply(reply: R): T
+  abstract onError(error: unknown): T | Promise<T>
+}
+
+/** Acquires the lock, or adds a level. */
+class AcquireCommand<T = unknown> extends EntryCommand<AcquireReply, T> {
+  private readonly sentAt: number
+
+  /** @param ticketOf where it has a ticket that ends with the reply */
+  constructor(
+    entry: LockEntry,
+    holds: number,
+    private readonly handler: ReplyHandler<AcquireReply, T>,
+    private readonly ticketOf: SerialQueue | null,
+  ) {
+    super(entry, holds)
+    this.sentAt = entry.services.runtime.now()
+  }
+
+  onReply(reply: AcquireReply): T {
+    this.entry.state.acquireAnswered(this, this.sentAt, reply, this.wasSentAgain)
+    this.ticketOf?.passTicket()
+    return this.handler.onReply(reply)
+  }
+
+  onError(error: unknown): T | Promise<T> {
+    this.entry.state.failed(this, error, this.wasSentAgain)
+    // A re-entry whose key was overwritten: as lost as if it had been deleted.
+    if (error instanceof WrongTypeError && this.holds > 1) {
+      return this.onReply(LOST)
     }
-    // A refused try that was not to wait leaves the place of an earlier one.
-    this.ownerIsQueued = reply.kind === 'held' && (this.ownerIsQueued || reply.waits === true)
-    this.passTicketOfTry()
+    this.ticketOf?.passTicket()
+    return this.handler.onError(error)
   }
+}
 
-  noteReleased(command: ReleaseCommand, reply: ReleaseReply): ReleaseReply {
-    this.execWait = null
-    this.noteBrokenConnection(command)
-    this.inRedis = reply.kind === 'not-held' ? 0 : command.holds
-    if (command.holds === 0) {
-      this.passedHaveLeftQueue(command.passedTo.length)
-    }
-    this.ownerIsQueued = false
-    // An earlier copy may have released it. A copy of any other command does not explain it: that is a loss (I1).
-    const wasDone = reply.kind === 'not-held' && this.lateCopyMayRelease
-    // The reply of an earlier copy is unknown.
-    if (reply.grantedForMs !== undefined || wasDone) {
-      this.protocol.onGrantedElsewhere?.(reply.grantedForMs)
-    }
-    if (reply.heardBy === 0) {
-      this.protocol.onUnheardRelease?.()
-    }
-    return wasDone ? RELEASED : reply
-  }
-
-  noteShortened(command: ShortenCommand): void {
-    this.execWait = null
-    this.refusesCopiesBefore(command)
-    this.noteBrokenConnection(command)
-    this.inRedis = command.known
-  }
-
-  /** Its reply tells that a tombstone is there for all commands before it that may arrive late. */
-  private refusesCopiesBefore({ stamp }: EntryCommand): void {
-    this.lateCopyMayShorten &&= stamp.tombstoneThrough === 0
-  }
-
-  noteFailed(command: EntryCommand, error: unknown): void {
-    const wasSentAgain = this.noteBrokenConnection(command)
-    this.execWait = execWaitAfter(error, command.holds === 0, this.execWait)
-    const isUnknown = error instanceof RedisUnavailableError && error.outcome === 'unknown'
-    // A command that undoes one that lacked rights needs no more than it must: a tombstone takes some of its own.
-    if (isUnknown && !isForbidden(error)) {
-      this.mayArriveLate(command)
-    } else if (!isUnknown && !(wasSentAgain && isRefusal(error))) {
-      // Otherwise Redis refused one copy, and one before it may have run.
-      this.inRedis = command.known
-    }
-    if (command.holds === 0 && this.ownerIsQueued && error instanceof WrongTypeError) {
-      this.protocol.leaveLine?.(command.owner)
-    }
-    this.passTicketOfTry()
-  }
-
-  /** The client library may have sent it again. @returns whether there may be several copies */
-  private noteBrokenConnection(command: EntryCommand): boolean {
-    if (this.connectionEpoch === command.epochWhenSent) {
-      return false
-    }
-    this.mayArriveLate(command)
+/** Shortens the lease. The count stays, and is known again with the reply. */
+class ShortenCommand extends EntryCommand<ShortenReply, ShortenReply> {
+  override get shortens(): boolean {
     return true
   }
 
-  /** Copies of this command, and of any before it, may still arrive. */
-  private mayArriveLate({ stamp, holds, shortens }: EntryCommand): void {
-    this.tombstoneThrough = Math.max(this.tombstoneThrough, stamp.sequence)
-    this.lateCopyMayRelease ||= holds === 0
-    this.lateCopyMayShorten ||= shortens
+  onReply(reply: ShortenReply): ShortenReply {
+    this.entry.state.shortenAnswered(this, this.wasSentAgain)
+    return reply
   }
 
-  /** The state is up to date: the next operation in the queue can build on it. */
-  private passTicketOfTry(): void {
-    if (this.answerPassesTicket) {
-      this.answerPassesTicket = false
-      this.passTicket()
+  onError(error: unknown): ShortenReply {
+    this.entry.state.failed(this, error, this.wasSentAgain)
+    if (error instanceof WrongTypeError) {
+      return 'lost'
+    }
+    throw error
+  }
+}
+
+/**
+ * Releases. Without a reply it is retried, and its caller gets the first reply; a copy (`request` null) is not
+ * retried.
+ */
+class ReleaseCommand<T = unknown> extends EntryCommand<ReleaseReply, T> {
+  /** No longer held, but not free yet: a client that closes meanwhile would leave the lock to its lease (I5). */
+  private readonly delaysClose: boolean
+
+  constructor(
+    entry: LockEntry,
+    holds: number,
+    private readonly request: ReleaseRequest | null,
+    private readonly observer: ReleaseObserver<T>,
+  ) {
+    super(entry, holds)
+    this.delaysClose = holds === 0 && request !== null
+    if (this.delaysClose) {
+      entry.services.background.begin()
     }
   }
+
+  onReply(reply: ReleaseReply): T {
+    const { field, protocol, state, services } = this.entry
+    const wasDone = state.releaseAnswered(this, reply, this.wasSentAgain)
+    if (this.holds === 0) {
+      field.passedHaveLeftQueue(this.passedTo.length)
+    }
+    // The reply of an earlier copy is unknown.
+    if (reply.grantedForMs !== undefined || wasDone) {
+      protocol.onGrantedElsewhere?.(reply.grantedForMs)
+    }
+    if (reply.heardBy === 0) {
+      protocol.onUnheardRelease?.()
+    }
+    if (this.delaysClose) {
+      services.background.end()
+    }
+    return this.observer.onReleased(wasDone ? RELEASED : reply)
+  }
+
+  onError(error: unknown): T | Promise<T> {
+    const { entry, request, observer } = this
+    const { protocol, state, services } = entry
+    state.failed(this, error, this.wasSentAgain)
+    if (error instanceof WrongTypeError) {
+      if (this.holds === 0 && state.isQueued) {
+        protocol.leaveLine?.(this.owner)
+      }
+      return this.onReply(NOT_HELD)
+    }
+    if (!request) {
+      return observer.onReleaseFailed(error)
+    }
+    const told = tellWhenKnown(entry.retryRelease(request, error), observer)
+    if (this.delaysClose) {
+      services.background.run(told)
+      services.background.end()
+    }
+    return told
+  }
+}
+
+/** For a reply that is a promise already. */
+function tellWhenKnown<T>(answer: Promise<ReleaseReply>, observer: ReleaseObserver<T>): Promise<T> {
+  return answer.then(
+    (reply) => observer.onReleased(reply),
+    (error: unknown) => observer.onReleaseFailed(error),
+  )
 }

@@ -1,23 +1,28 @@
 /** Runs one operation at a time, in the order of the requests. */
 export class SerialQueue {
-  private taken = false
+  private running: 'nothing' | 'an operation' | 'a quiet operation' = 'nothing'
   private queue: (() => void)[] | null = null
 
-  protected get isTaken(): boolean {
-    return this.taken
+  /** An operation runs. */
+  get isTaken(): boolean {
+    return this.running !== 'nothing'
   }
 
-  /** Whether operations are waiting behind the current one. */
-  protected get isQueued(): boolean {
-    return this.queue !== null && this.queue.length > 0
+  /** At most a quiet operation runs, and none waits behind it. */
+  get isQuiet(): boolean {
+    return this.running !== 'an operation' && !this.queue?.length
   }
 
-  /** Runs after every earlier operation has settled. */
-  async runExclusive<T>(operation: () => Promise<T>): Promise<T> {
+  /**
+   * Runs after every earlier operation has settled.
+   * @param isQuiet it changes nothing that those who ask `isQuiet` count on
+   */
+  async runExclusive<T>(operation: () => Promise<T>, isQuiet = false): Promise<T> {
     const ticket = this.takeTicket()
     if (ticket) {
       await ticket
     }
+    this.running = isQuiet ? 'a quiet operation' : 'an operation'
     try {
       return await operation()
     } finally {
@@ -25,10 +30,10 @@ export class SerialQueue {
     }
   }
 
-  /** Null: the caller has the turn at once. A caller that has had it must call `passTurn`. */
+  /** Null: the caller has the ticket at once. A caller that has had it must call `passTicket`. */
   takeTicket(): Promise<void> | null {
-    if (!this.taken) {
-      this.taken = true
+    if (!this.isTaken) {
+      this.running = 'an operation'
       return null
     }
     return new Promise((resolve) => (this.queue ??= []).push(resolve))
@@ -36,10 +41,7 @@ export class SerialQueue {
 
   passTicket(): void {
     const next = this.queue?.shift()
-    if (next) {
-      next()
-    } else {
-      this.taken = false
-    }
+    this.running = next ? 'an operation' : 'nothing'
+    next?.()
   }
 }

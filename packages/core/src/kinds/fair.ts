@@ -18,7 +18,7 @@ import {
 import type { ForceReleaseReply, NamedOwners, ReleaseReply, RenameReply, Renaming } from '../scripts/lock.js'
 import type { KindServices } from './services.js'
 import { HashProtocol } from './hash-protocol.js'
-import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
+import type { HoldChange, AcquireTerms } from '../entry/entry-commands.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 import type { LocalPassing } from '../pass/local-pass.js'
 

@@ -7,7 +7,7 @@ import { acquireFencedCall, getToken } from '../scripts/fenced-lock.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { KindServices } from './services.js'
 import type { TokenRule } from './fenced-options.js'
-import type { HoldChange, AcquireTerms } from '../entry/entry-command.js'
+import type { HoldChange, AcquireTerms } from '../entry/entry-commands.js'
 import { SingleOwnerProtocol } from './single-owner.js'
 
 /**

@@ -23,7 +23,7 @@ import {
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ShortenArguments, ShortenReply } from '../scripts/shorten.js'
 import type { KindServices } from './services.js'
-import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-commands.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
 import type { LocalPassing } from '../pass/local-pass.js'
 
@@ -129,7 +129,7 @@ export abstract class HashProtocol implements LockProtocol {
   async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
     try {
       const { ttlMs, holds } = await this.inspect(timeoutMs)
-      return entry.find(holds) === undefined ? null : ttlMs
+      return entry.field.find(holds) === undefined ? null : ttlMs
     } catch (error) {
       // The key was overwritten with another type.
       if (error instanceof WrongTypeError) {

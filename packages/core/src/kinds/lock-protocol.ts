@@ -1,8 +1,8 @@
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { CallSite } from '../context/context.js'
-import type { ReentryRule } from '../entry/entry-command.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import type { EntryCommands, LockEntry } from '../entry/lock-entry.js'
+import type { EntryCommands, ReentryRule } from '../entry/entry-commands.js'
+import type { LockEntry } from '../entry/lock-entry.js'
 import type { LocalPassing } from '../pass/local-pass.js'
 import type { ForceOutcome, LockFacts, LockState } from '../scripts/lock.js'
 

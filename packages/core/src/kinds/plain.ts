@@ -1,7 +1,7 @@
 import type { Answer } from '@holdfast/waiter'
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import type { AcquireTerms, HoldChange } from '../entry/entry-command.js'
+import type { AcquireTerms, HoldChange } from '../entry/entry-commands.js'
 import type { GrantedLock } from '../pass/granted-locks.js'
 import type { LocalPassing, PassedHold } from '../pass/local-pass.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'

@@ -23,7 +23,7 @@ import type { KindServices } from './services.js'
 import { heartbeatOf } from '../options.js'
 import { HashProtocol } from './hash-protocol.js'
 import type { LockEntry } from '../entry/lock-entry.js'
-import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-command.js'
+import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-commands.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
 
 type Mode = 'read' | 'write'

@@ -1,7 +1,7 @@
 import type { Answer } from '@holdfast/waiter'
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { grantQueueKey, INBOX_PREFIX, unlockChannel } from '../keys.js'
-import type { AcquireTerms, HoldChange } from '../entry/entry-command.js'
+import type { AcquireTerms, HoldChange } from '../entry/entry-commands.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import {

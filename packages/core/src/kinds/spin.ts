@@ -5,7 +5,7 @@ import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { ForceOutcome, ReleaseReply } from '../scripts/lock.js'
 import type { KindServices } from './services.js'
 import type { Backoff } from './backoff.js'
-import type { HoldChange } from '../entry/entry-command.js'
+import type { HoldChange } from '../entry/entry-commands.js'
 import type { CallerLine } from './lock-protocol.js'
 import { SingleOwnerProtocol } from './single-owner.js'
 

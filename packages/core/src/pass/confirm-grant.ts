@@ -38,7 +38,7 @@ async function confirmGrant(
 
 function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: LeaseRequest): Promise<void> {
   if (note) {
-    return entry.runExclusive(() => describe(entry, leaseMs, note))
+    return entry.serial.runExclusive(() => describe(entry, leaseMs, note))
   }
   return entry.besideHolds(async () => {
     if (!entry.holder.isOver && !entry.holder.isShortened) {
@@ -57,7 +57,7 @@ async function describe(entry: LockEntry, leaseMs: number, note: NoteRequest): P
     const terms = { leaseMs: holder.isShortened ? 1 : leaseMs, waits: false, rule: holder.rule, note }
     const reply = await entry.acquire(holder.levelCount, terms)
     if (reply.kind === 'acquired') {
-      holder.onLeaseConfirmed(entry.grantedAt, terms.leaseMs)
+      holder.onLeaseConfirmed(entry.state.grant.sentAt, terms.leaseMs)
     }
   }
 }

@@ -1,8 +1,8 @@
 import type { Waiter } from '@holdfast/waiter'
 import { trustMarginMs, type Watch } from '@holdfast/watchdog'
 import { isWellTrusted } from '../entry/well-trusted.js'
-import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
-import type { Holder, Renamer } from '../entry/named-entry.js'
+import type { EntryServices, Holder, LockEntry } from '../entry/lock-entry.js'
+import type { Renamer } from '../entry/entry-commands.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 
@@ -244,8 +244,8 @@ export class LocalPass {
     if (holder.isOver) {
       return
     }
-    if (entry.name !== holder.owner) {
-      const kind = await entry.follow(holder)
+    if (entry.field.name !== holder.owner) {
+      const kind = await entry.field.follow(holder)
       if (kind === 'lost') {
         // It may have been passed on meanwhile.
         entry.holder.lose('gone')
@@ -261,7 +261,7 @@ export class LocalPass {
 
   /** Whether Redis certainly still has a previous holder's name. */
   private get fieldHasOldName(): boolean {
-    const { holder, inDoubt, name } = this.entry
-    return !holder.isOver && inDoubt === null && holder.owner !== name
+    const { holder, field } = this.entry
+    return !holder.isOver && field.inDoubt === null && holder.owner !== field.name
   }
 }

@@ -1,5 +1,4 @@
-import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
-import type { Holder } from '../entry/named-entry.js'
+import type { EntryServices, Holder, LockEntry } from '../entry/lock-entry.js'
 
 /**
  * Re-entry without a round trip (option `localReentry`). Levels are added and released in memory; the count in Redis
@@ -34,7 +33,7 @@ export class LocalReentry {
   private async follow(): Promise<void> {
     const { entry, holder } = this
     try {
-      const reply = await entry.runExclusive(() => {
+      const reply = await entry.serial.runExclusive(() => {
         this.isBehind = false
         return holder.isOver ? Promise.resolve(null) : entry.releaseUntilKnown(holder, Infinity)
       })

@@ -52,7 +52,7 @@ export async function handOver(hold: LockHold, options: HandOverOptions = {}): P
   const id = randomHex(session.runtime, RANDOM_BYTES)
   const keepMs = options.keepMs ?? acquisition.ttlMs
   session.lastHolders.noteLease(keepMs)
-  const work = acquisition.field.runExclusive(() =>
+  const work = acquisition.entry.serial.runExclusive(() =>
     keepForToken(acquisition, mine, handedOverOwner(id), keepMs),
   )
   // A client that closes waits for it.
@@ -133,7 +133,7 @@ async function nameSuccessor(
   traveller: string,
   keepMs: number,
 ): Promise<'handed-over' | 'lost'> {
-  const { field, owner, session, protocol } = acquisition
+  const { entry, field, owner, session, protocol } = acquisition
   const { key, lockName } = protocol
   // A lock that came to this owner inside its process may have the name of an owner before it in Redis, and those that it
   // was passed on to may stand in line there.
@@ -141,7 +141,7 @@ async function nameSuccessor(
   if (fieldHasOldName && (await field.follow(acquisition)) === 'lost') {
     return 'lost'
   }
-  const stamp = field.nextStamp()
+  const stamp = { sequence: entry.state.nextNumber(), tombstoneThrough: entry.state.copies.through }
   const isNoted = session.options.describeHolds !== undefined
   const command = { lockName, key, owner, traveller, keepMs, stamp, isNoted }
   return sendHandOver(session.runner, command).catch((error: unknown) => {

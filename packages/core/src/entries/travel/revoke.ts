@@ -26,9 +26,9 @@ export async function releaseTraveller(
 ): Promise<boolean> {
   const named = Object.create(protocol, { ownerOf: { value: () => owner } }) as LockProtocol
   const acquisition = new Acquisition(session, named, null, ALONE)
-  const { field } = acquisition
-  field.given()
-  const release = field.releaseUntilKnown({ levelCount: 0 }, session.options.unavailableTimeoutMs)
+  const { entry } = acquisition
+  entry.state.granted()
+  const release = entry.releaseUntilKnown({ levelCount: 0 }, session.options.unavailableTimeoutMs)
   session.background.run(release)
   try {
     return (await release).kind === 'released'

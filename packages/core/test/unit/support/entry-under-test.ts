@@ -1,7 +1,11 @@
 import { ManualClock } from '@holdfast/faults/harness'
-import { ALONE, type AcquireTerms, type HoldChange } from '../../../src/entry/entry-command.js'
-import { LockEntry, type EntryCommands, type EntryServices } from '../../../src/entry/lock-entry.js'
-import type { Holder } from '../../../src/entry/named-entry.js'
+import {
+  ALONE,
+  type AcquireTerms,
+  type EntryCommands,
+  type HoldChange,
+} from '../../../src/entry/entry-commands.js'
+import { LockEntry, type EntryServices, type Holder } from '../../../src/entry/lock-entry.js'
 import { Background } from '../../../src/runtime/background.js'
 import { identity, type ReplyHandler } from '../../../src/runtime/reply-handler.js'
 import { runtimeWith, systemRuntime } from '../../../src/runtime/runtime.js'
@@ -106,7 +110,7 @@ export class EntryUnderTest {
       'at rest': entry.isAtRest,
       'in line': entry.isWaiting,
       'only in line': entry.isOnlyInLine,
-      'given up': entry.isGivenUp,
+      'given up': entry.state.isGivenUp,
     }
     return Object.entries(facts)
       .flatMap(([words, isTrue]) => (isTrue ? [words] : []))
@@ -114,11 +118,11 @@ export class EntryUnderTest {
   }
 
   get name(): string {
-    return this.entry.name
+    return this.entry.field.name
   }
 
   get grantedAt(): number {
-    return this.entry.grantedAt
+    return this.entry.state.grant.sentAt
   }
 
   /** A first try of a caller that waits. */
@@ -132,26 +136,26 @@ export class EntryUnderTest {
   /** One level more, in turn. */
   async reenter(holds: number): Promise<string> {
     const wish = { rule: ALONE, leaseMs: this.leaseMs, waits: false }
-    const reply = await this.entry.runExclusive(() => this.entry.acquire(holds, wish))
+    const reply = await this.entry.serial.runExclusive(() => this.entry.acquire(holds, wish))
     return reply.kind
   }
 
   /** In turn. */
   async shorten(leaseMs: number): Promise<string> {
-    await this.entry.runExclusive(() => this.entry.shorten(leaseMs))
+    await this.entry.serial.runExclusive(() => this.entry.shorten(leaseMs))
     return 'shortened'
   }
 
   /** In turn. */
   async extend(leaseMs: number): Promise<string> {
-    await this.entry.runExclusive(() => this.entry.extend(leaseMs))
+    await this.entry.serial.runExclusive(() => this.entry.extend(leaseMs))
     return 'extended'
   }
 
   /** Down to so many levels, in turn, tried for `limitMs`. */
   async release(holds: number | { readonly levelCount: number }, limitMs = 0): Promise<string> {
     const levels = typeof holds === 'number' ? { levelCount: holds } : holds
-    const reply = await this.entry.runExclusive(() => this.entry.releaseUntilKnown(levels, limitMs))
+    const reply = await this.entry.serial.runExclusive(() => this.entry.releaseUntilKnown(levels, limitMs))
     return reply.kind
   }
 
@@ -160,7 +164,7 @@ export class EntryUnderTest {
     this.passesTo(to)
     let kind = ''
     await this.entry.besideHolds(async () => {
-      kind = await this.entry.follow({ owner: to, note: undefined })
+      kind = await this.entry.field.follow({ owner: to, note: undefined })
     })
     return kind
   }
@@ -171,23 +175,23 @@ export class EntryUnderTest {
   }
 
   isNamed(owner: string): boolean {
-    return this.entry.isNamed(owner)
+    return this.entry.field.isNamed(owner)
   }
 
   findIn(holds: Record<string, number>): number | undefined {
-    return this.entry.find(new Map(Object.entries(holds)))
+    return this.entry.field.find(new Map(Object.entries(holds)))
   }
 
   /** Redis gave it the lock while it waited. */
   given(): void {
-    this.entry.given()
+    this.entry.state.granted()
   }
 
   /** Its turn, until the returned function is called. */
   takeTicket({ changesNoCount = false } = {}): () => void {
     let free = (): void => undefined
     const over = new Promise<void>((resolve) => (free = resolve))
-    void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.runExclusive(() => over))
+    void (changesNoCount ? this.entry.besideHolds(() => over) : this.entry.serial.runExclusive(() => over))
     return free
   }
 
@@ -197,7 +201,7 @@ export class EntryUnderTest {
   }
 
   transactionIsOver(): void {
-    this.entry.transactionIsOver()
+    this.entry.state.transactionIsOver()
   }
 
   /** Answers the oldest command that has no answer. */
