@@ -1,6 +1,14 @@
 // Where a planted bug goes: into the source that Jest reads, and into the build that the torture runs on.
 import { readFileSync } from 'node:fs'
-import { embeddable, entryOf, inBackticks, luaFiles, withParts } from '../../../scripts/lua-parts.mjs'
+import {
+  embeddable,
+  embeddedTexts,
+  inBackticks,
+  luaModules,
+  moduleWith,
+  nameOf,
+  piecesOf,
+} from '../../../scripts/lua-sources.mjs'
 
 const PACKAGES = new URL('../../', import.meta.url)
 
@@ -8,11 +16,7 @@ const read = (file) => readFileSync(new URL(file, PACKAGES), 'utf8')
 export const isLua = ({ file }) => file.endsWith('.lua')
 
 /** The TypeScript module that a bug changes. Lua reaches a process only as it is embedded in one. */
-export const moduleOf = (bug) => {
-  if (!isLua(bug)) return bug.file
-  const entry = entryOf(bug.file)
-  return `core/src/${entry === undefined ? 'redis' : `entries/${entry}`}/lua-sources.ts`
-}
+export const moduleOf = (bug) => (isLua(bug) ? moduleWith(bug.file) : bug.file)
 
 /** The compiler's output for that module. The bundles in dist are made of it. */
 export const builtModuleOf = (bug) => moduleOf(bug).replace('/src/', '/build/').replace(/\.ts$/, '.js')
@@ -32,27 +36,25 @@ const replaceOnce = (what, text, bug) => {
   return text.replace(pattern, () => bug.replace)
 }
 
-/** With the parts that a script shares with others. */
-const sourceOf = ({ file }) => withParts(read(file), (name) => readFileSync(luaFiles().get(name), 'utf8'))
+/** The script of a bug in Lua, with its parts and with the bug: in this script alone, even where it is in a part. */
+export const plantedLua = (bug) => {
+  const texts = embeddedTexts()
+  return replaceOnce(bug.file, piecesOf(texts, texts.get(nameOf(bug.file)), new Set()).join(''), bug)
+}
 
-/**
- * A script is embedded apart from its parts. One with a bug takes them along: the bug may be in one, and is to be in this
- * script alone, and in what includes it.
- */
+/** The module with a script is made anew: a batch has the script as well. */
 const replaceEmbedded = (what, text, bug) => {
-  const present = inBackticks(embeddable(read(bug.file)))
-  if (!text.includes(present)) throw new Error(`${what} has no ${bug.file}: build first`)
-  const planted = replaceOnce(bug.file, embeddable(sourceOf(bug)), bug)
-  return text.replace(present, () => inBackticks(planted))
+  const isBuilt = embeddable(read(bug.file))
+    .split(/^-- insert .*\n/gm)
+    .every((piece) => text.includes(inBackticks(piece)))
+  if (!isBuilt) throw new Error(`${what} has no ${bug.file}: build first`)
+  return luaModules(embeddedTexts().set(nameOf(bug.file), plantedLua(bug))).get(moduleOf(bug))
 }
 
 const replaceIn = (what, text, bug) => (isLua(bug) ? replaceEmbedded : replaceOnce)(what, text, bug)
 
 /** @param {{ file: string, find: string, replace: string }} bug @param {string} text of its module, built or not */
 export const plant = (bug, text) => replaceIn(moduleOf(bug), text, bug)
-
-/** The script of a bug in Lua, with its parts and with the bug. */
-export const plantedLua = (bug) => replaceOnce(bug.file, sourceOf(bug), bug)
 
 /** @returns {{ file: string, text: string }[]} what a bug changes, with it */
 export const plantedModules = (bug) =>

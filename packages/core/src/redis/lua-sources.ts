@@ -1,78 +1,18 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed } from './compose-lua.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
 
-export const luaTexts = {
-  'batch': `-- shared
-local function transitionsOf(object)
-if object == 'fair-lock' then
--- transitions fair-lock/acquire fair-lock/release fair-lock/heartbeat fair-lock/rename
-elseif object == 'read-lock' or object == 'write-lock' then
--- transitions read-lock/acquire read-lock/release write-lock/acquire write-lock/release
-end
--- transitions lock/acquire fenced-lock/acquire lock/release lock/rename
-end
-redis.call('setrange', KEYS[1], 0, '')
-local forms, values = unpack(cjson.decode(ARGV[1]))
-local known = {}
-for _, form in ipairs(forms) do
-local object = string.match(form[1], '^[^/]+')
-known[object] = known[object] or transitionsOf(object)
-form[1] = known[object][form[1]]
-form[5] = {}
-end
-local answers = {}
-local item, key, value = 0, 1, 1
-while values[value] do
-local run, count, argv, places, keys = unpack(forms[values[value]])
-for i = 1, #places do
-argv[places[i]] = values[value + i]
-end
-value = value + 1 + #places
-for i = 1, count do
-keys[i] = KEYS[key + 1]
-key = key + 1
-end
-local ran, answer = pcall(run, keys, argv)
-if not ran then
-answer = { err = type(answer) == 'table' and answer.err or answer }
-end
-item = item + 1
-answers[item] = answer
-end
-return answers
-`,
-  'clock.part': `local function clock()
+const clock = `local function clock()
 local time = redis.call('time')
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
-`,
-  'counter/cancel': `-- insert counter/operation
--- insert touch
--- insert publish
-touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
-if back > 0 and redis.call('exists', KEYS[1]) == 1 then
-publish(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
-else
-back = 0
-end
-keep(operation, -1)
-return back
-`,
-  'counter/get': `-- insert touch
--- insert counter/number
-touch(KEYS[2])
-return numberAt(KEYS[1]) or NOT_A_NUMBER
-`,
-  'counter/number.part': `local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
+`
+const counterNumber = `local NOT_A_NUMBER = { err = 'WRONGTYPE The value at this key is not a whole number' }
 local function numberAt(counter)
 local value = redis.call('get', counter)
 local digits = string.match(value or '0', '^-?(%d+)$')
 return digits and #digits <= 15 and tonumber(value or 0) or nil
 end
-`,
-  'counter/operation.part': `local function begin(key, number, floor, ttl)
+`
+const counterOperation = `local function begin(key, number, floor, ttl)
 local operation = { key = key, number = number, floor = floor, ttl = ttl }
 local kept = redis.call('hmget', key, number, 'floor')
 if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
@@ -94,49 +34,23 @@ end
 end
 return outcome
 end
-`,
-  'counter/try-set': `-- insert counter/operation
--- insert counter/number
--- insert publish
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
-if redis.call('exists', KEYS[1]) == 1 then
-return keep(operation, 0)
-end
-redis.call('set', KEYS[1], ARGV[4])
-if ARGV[5] ~= '0' then
-redis.call('pexpire', KEYS[1], ARGV[5])
-end
-publish(ARGV[7], ARGV[6], ARGV[8])
-return keep(operation, 1)
-`,
-  'end-within.part': `local function endWithin(key, lease)
+`
+const endWithin = `local function endWithin(key, lease)
 local left = redis.call('pttl', key)
 if left < 0 or left > lease then
 redis.call('pexpire', key, lease)
 end
 end
-`,
-  'fair-lock/acquire': `local holds = tonumber(ARGV[2])
+`
+const fairLockAcquire = `local holds = tonumber(ARGV[2])
 local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[15] or '') == ''
 if isPlain and redis.call('exists', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]) == 0 then
 redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
 end
--- insert touch
--- insert fair-lock/queue
--- insert fair-lock/join
--- insert fair-lock/grant-to-first
--- insert tombstone
--- insert lock/note
--- insert foreign-lock/holder
-local holder = ARGV[16] == '1' and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
+`
+const fairLockAcquire8 = `local holder = ARGV[16] == '1' and holderAt(KEYS[1]) or redis.call('hgetall', KEYS[1])
 if holder.err then return holder end
 local mine = holder[1] == ARGV[1] or holder[3] and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local superseded = isLate(KEYS[6], ARGV[4])
@@ -173,36 +87,38 @@ answer = { lease, owner, held, number, place, redissonCount, since, untilMs, lef
 end
 tidy(q)
 return answer
-`,
-  'fair-lock/force-release': `-- insert touch
--- insert publish
--- insert lock/shown
--- insert fair-lock/queue
--- insert fair-lock/grant-to-first
-local owners = redis.call('hkeys', KEYS[1])
-local named = {}
-for i = 1, #ARGV - 4 do named[i] = ARGV[i + 4] end
-if not areShown(owners, named) then
-touch(KEYS[1])
-return -1
-end
-redis.call('del', KEYS[1], KEYS[6])
-besideLock(function()
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
-local first = head(q)
-if first then
-grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
-end
-tidy(q)
+`
+const fairLockEndHold7 = `local function endHold(lock, owner, note, openQueue, passed, inboxes, unlock, command)
+local mine = redis.pcall('hexists', lock, owner) == 1
+local q
+if mine then
+redis.call('del', lock)
+else
+q = besideLock(function()
+local line = openQueue()
+remove(line, owner)
+tidy(line)
+return line
 end)
-for _, owner in ipairs(owners) do
-publish('publish', ARGV[2] .. clientOf(owner), owner)
+touch(lock)
 end
-return #owners
-`,
-  'fair-lock/grant-to-first.part': `-- insert publish
--- insert lock/give
-local function behindFirst(q, client)
+if note then
+forget(note, owner)
+end
+local usedWithinMs = besideLock(function()
+q = q or openQueue()
+if q.listed == 0 and q.ours == 0 and not passed[1] then return 0 end
+leavePassed(q, lock, passed, not mine)
+local first = (mine or isFree(lock)) and head(q)
+local ms = first and grantToFirst(q, lock, first, inboxes, unlock, command) or 0
+tidy(q)
+return ms
+end)
+if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
+return mine and 1 or 0
+end
+`
+const fairLockGrantToFirst3 = `local function behindFirst(q, client)
 local ids, prefix = '', client .. ':'
 local next = q.listed > 1 and redis.call('lindex', q.list, 1)
 if not next or string.sub(next, 1, #prefix) ~= prefix then return ids end
@@ -273,12 +189,8 @@ publish(command, unlock .. ':' .. owner, '0')
 end
 return q.listed > 1 and aliveMs or 0
 end
-`,
-  'fair-lock/heartbeat': `-- insert touch
--- insert fair-lock/queue
--- insert fair-lock/grant-to-first
--- insert foreign-lock/holder
-touch(KEYS[5])
+`
+const fairLockHeartbeat5 = `touch(KEYS[5])
 local holder = holderAt(KEYS[1])
 if holder.err then return holder end
 local lease = holder[1] and redis.call('pttl', KEYS[1]) or -2
@@ -310,8 +222,8 @@ tidy(q)
 return {
 lease, holder[1] or '', holder[2] or 0, first and first.owner or '', aliveMs, redissonCount, since, untilMs, left
 }
-`,
-  'fair-lock/join.part': `local function enqueue(q, owner, lease, before)
+`
+const fairLockJoin = `local function enqueue(q, owner, lease, before)
 local score = q.now + math.max(lease, 0)
 local latest = q.listed > 0 and redis.call('zrange', q.scores, -1, -1, 'withscores')[2]
 q.isRebuilt = q.isRebuilt or q.listed > 0 and not latest
@@ -360,8 +272,8 @@ end
 rank = rank or known and redis.call('zrank', q.arrivals, owner) or q.ours
 return tonumber(known or 0), rank + redissonWaiters(q) + 1, redissonWaiters(q)
 end
-`,
-  'fair-lock/leave-passed.part': `local function leavePassed(q, lock, owners, isLost)
+`
+const fairLockLeavePassed = `local function leavePassed(q, lock, owners, isLost)
 if not owners[1] then return end
 for _, owner in ipairs(owners) do
 q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
@@ -370,10 +282,8 @@ redis.call('zrem', q.scores, unpack(owners))
 q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
 if isLost then redis.pcall('hdel', lock, unpack(owners)) end
 end
-`,
-  'fair-lock/queue.part': `-- insert clock
--- insert lock/give
-local function lineAt(list, scores, arrivals, heartbeats, patience)
+`
+const fairLockQueue3 = `local function lineAt(list, scores, arrivals, heartbeats, patience)
 local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
 q.now, q.patience = clock(), tonumber(patience)
 q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
@@ -623,64 +533,27 @@ redis.call('pexpire', q.scores, keepMs)
 end
 end
 end
-`,
-  'fair-lock/release': `-- insert touch
--- insert fair-lock/queue
--- insert fair-lock/grant-to-first
--- insert fair-lock/leave-passed
--- insert lock/forget
--- insert lock/is-free
--- insert tombstone
-local holds = tonumber(ARGV[2])
+`
+const fairLockRelease3 = `local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
-local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
-local q
-if mine and holds == 0 then
-redis.call('del', KEYS[1])
-else
-if holds == 0 then
-q = besideLock(function()
-local line = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-remove(line, ARGV[1])
-tidy(line)
-return line
-end)
-end
-touch(KEYS[1])
-end
 if holds > 0 then
+local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+touch(KEYS[1])
 if mine then
 redis.call('hset', KEYS[1], ARGV[1], holds)
 end
 return mine and 2 or 0
 end
-if KEYS[7] then
-forget(KEYS[7], ARGV[1])
+local function openQueue()
+return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
 end
-local usedWithinMs = besideLock(function()
-q = q or lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-if q.listed == 0 and q.ours == 0 and #ARGV <= 9 then return 0 end
 local passed = {}
 for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
-leavePassed(q, KEYS[1], passed, not mine)
-local first = (mine or isFree(KEYS[1])) and head(q)
-local ms = first and grantToFirst(q, KEYS[1], first, ARGV[7], ARGV[8], ARGV[9]) or 0
-tidy(q)
-return ms
-end)
-if mine and (usedWithinMs or 0) > 0 then return -usedWithinMs end
-return mine and 1 or 0
-`,
-  'fair-lock/rename': `-- insert touch
--- insert fair-lock/queue
--- insert fair-lock/grant-to-first
--- insert fair-lock/leave-passed
--- insert lock/move
--- insert lock/is-free
--- insert lock/note
-touch(KEYS[1])
+return endHold(KEYS[1], ARGV[1], KEYS[7], openQueue, passed, ARGV[7], ARGV[8], ARGV[9])
+`
+const fairLockRename8 = `touch(KEYS[1])
 local earlier = tonumber(ARGV[7])
 local moved
 for i = 1, earlier do
@@ -702,32 +575,34 @@ end
 tidy(q)
 end)
 return moved and 1 or isNamed and 2 or 0
-`,
-  'fair-lock/withdraw': `-- insert fair-lock/queue
--- insert fair-lock/grant-to-first
--- insert lock/is-free
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
-remove(q, ARGV[1])
-local first = isFree(KEYS[1]) and head(q)
-local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
-tidy(q)
-return usedWithinMs
-`,
-  'fenced-lock/acquire': `-- include lock/acquire
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
-if answer ~= 1 then
-return answer
-end
--- insert fenced-lock/assign-token
+`
+const fencedLockAcquire2 = `local function withToken(mine)
 local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
 if failure then
 redis.call('del', KEYS[1], KEYS[3])
-return failure
 end
-return { token }
-`,
-  'fenced-lock/assign-token.part': `local function assignToken(counter, hasOne, source, ttl)
+return failure or { token }
+end
+local isPlain = tonumber(ARGV[2]) == 1 and ARGV[5] == '0' and ARGV[7] == ''
+if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+redis.call('hset', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], ARGV[3])
+return withToken(false)
+end
+`
+const fencedLockAcquire4 = `local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local holder = mine and {} or redis.call('hgetall', KEYS[1])
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
+if not answer then
+return { redis.call('pttl', KEYS[1]), holder[1], holder[2], 0, noteOf(KEYS[3], holder[1]) }
+end
+if answer ~= 1 then
+return answer
+end
+describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
+return withToken(mine)
+`
+const fencedLockAssignToken = `local function assignToken(counter, hasOne, source, ttl)
 local token = hasOne and redis.call('get', counter)
 if not token then
 local counted = redis.pcall('incr', counter)
@@ -750,212 +625,50 @@ redis.call('pexpire', counter, ttl)
 end
 return token
 end
-`,
-  'fenced-lock/get-token': `-- insert touch
-touch(KEYS[1])
-return redis.call('get', KEYS[2])
-`,
-  'fenced-value/set': `-- insert touch
-local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
-local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
-if not isOurs and redis.call('exists', KEYS[1]) == 1 then
-return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
-end
-local highest = kept[1] or '0'
-local token = ARGV[1]
-local isStale = #token < #highest or (#token == #highest and token < highest)
-local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
-if isStale or isCopy then
-touch(KEYS[1])
-return { isStale and 0 or 1, highest }
-end
-redis.call('hset', KEYS[1], 'token', token, 'value', ARGV[2], 'writer', ARGV[4], 'sequence', ARGV[5])
-if ARGV[3] ~= '0' then
-redis.call('pexpire', KEYS[1], ARGV[3])
-else
-redis.call('persist', KEYS[1])
-end
-return { 1, token }
-`,
-  'foreign-lock/holder.part': `local function holderAt(key)
+`
+const foreignLockHolder = `local function holderAt(key)
 local holder = redis.pcall('hgetall', key)
 if holder.err and redis.call('type', key).ok == 'string' then
 return { redis.call('getrange', key, 0, 199), -1 }
 end
 return holder
 end
-`,
-  'foreign-lock/leave': `-- insert lock/line
-if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
-return 0
-end
-leave(KEYS[1], ARGV[1])
-return 1
-`,
-  'foreign-lock/look': `redis.call('del', KEYS[2])
-local type = redis.call('type', KEYS[1]).ok
-if type == 'string' then
-return { redis.call('pttl', KEYS[1]), redis.call('getrange', KEYS[1], 0, 199) }
-end
-return (type == 'none' or type == 'hash') and 0 or 1
-`,
-  'latch/count-down': `-- insert counter/operation
--- insert counter/number
--- insert touch
--- insert publish
-touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local count = numberAt(KEYS[1])
-if not count then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
-if redis.call('exists', KEYS[1]) == 0 then
-return keep(operation, 0)
-end
-if count > 1 then
-redis.call('decr', KEYS[1])
-else
-redis.call('del', KEYS[1])
-end
-if count == 1 then
-publish(ARGV[5], ARGV[4], '0')
-end
-return keep(operation, 1)
-`,
-  'latch/delete': `-- insert counter/operation
--- insert counter/number
--- insert touch
--- insert publish
-touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
-if redis.call('del', KEYS[1]) == 0 then
-return keep(operation, 0)
-end
-publish(ARGV[5], ARGV[4], '1')
-return keep(operation, 1)
-`,
-  'life.part': `local LONGEST_LIFE_MS = 120000
-`,
-  'lock/acquire': `local holds = tonumber(ARGV[2])
-local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+`
+const lockAcquire = `local isPlain = tonumber(ARGV[2]) == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
 redis.call('hset', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
 end
--- insert touch
--- insert tombstone
--- insert lock/note
--- insert lock/line
-local mine = redis.call('hget', KEYS[1], ARGV[1])
+`
+const lockAcquire4 = `local mine = redis.call('hget', KEYS[1], ARGV[1])
 local holder = mine and {} or redis.call('hgetall', KEYS[1])
-local free = not mine and #holder == 0
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
-local superseded = isLate(KEYS[2], ARGV[4])
-if not superseded and (mine or (free and holds == 1)) then
-redis.call('hset', KEYS[1], ARGV[1], holds)
-redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
-if ARGV[5] ~= '0' then
-redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-end
-if line then
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
+if answer then
+if answer == 1 and line then
 leave(line, ARGV[1])
 end
-describe(KEYS[3], ARGV[1], holds, ARGV[7])
-return 1
-end
-touch(KEYS[1])
-if superseded or holds > 1 then return superseded and 3 or 2 end
-local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
-return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
-`,
-  'lock/announce': `-- insert touch
--- insert lock/is-free
--- insert publish
-touch(KEYS[1])
-if not isFree(KEYS[1]) then
-return 0
-end
-return publish(ARGV[2], ARGV[1], '0') and 1 or 2
-`,
-  'lock/explain': `-- insert lock/note
--- insert read-lock/writers
--- insert lock/shape
-redis.call('del', KEYS[6])
-local ttl = redis.call('pttl', KEYS[1])
-local isAsked = ARGV[1] == '0'
-if ttl == -2 or (ttl <= 0 and not isAsked) then
-return 0
-end
-local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
-local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' }
-or fieldsOfLock(KEYS[1], redis.call('hlen', KEYS[1]), isAsked)
-if not fields then
-return isAsked and redis.error_reply(NO_LOCK) or 0
-end
-local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
-if not fields[1] then return 0 end
-local answer = {
-ttl,
-fields,
-type(token) == 'string' and token or '',
-type(inLine) == 'number' and inLine or 0,
-type(writers) == 'number' and writers or 0,
-}
-local note = redis.pcall('get', KEYS[2])
-local noted = type(note) == 'string' and string.match(note, '^%d+ %S+ (.+)$')
-if noted and not isString and redis.call('hexists', KEYS[1], noted) == 1 then
-answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
+if answer == 1 then
+describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
 end
 return answer
-`,
-  'lock/force-release': `-- insert touch
--- insert publish
--- insert lock/shown
-local owners = redis.call('hkeys', KEYS[1])
-local named = {}
-for i = 1, #ARGV - 3 do named[i] = ARGV[i + 3] end
-if not areShown(owners, named) then
-touch(KEYS[1])
-return -1
 end
-redis.call('del', KEYS[1], KEYS[2])
-if #owners == 0 then
-return 0
-end
-if ARGV[2] ~= '' then
-publish(ARGV[2], ARGV[1], '0')
-end
-for _, owner in ipairs(owners) do
-local client = string.match(owner, '^(.-):')
-if client then
-publish('publish', ARGV[3] .. client, owner)
-end
-end
-return #owners
-`,
-  'lock/forget.part': `local function forget(key, owner)
+local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
+return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
+`
+const lockForget = `local function forget(key, owner)
 local text = redis.pcall('get', key)
 if type(text) == 'string' and string.sub(text, -#owner - 1) == ' ' .. owner then
 redis.call('del', key)
 end
 end
-`,
-  'lock/give.part': `local function inboxOf(owner, prefix)
+`
+const lockGive = `local function inboxOf(owner, prefix)
 return prefix .. (string.match(owner, '^(.*):') or owner)
 end
--- insert life
--- insert publish
-local function give(lock, owner, untilMs, inbox, nonce, behind)
+`
+const lockGive3 = `local function give(lock, owner, untilMs, inbox, nonce, behind)
 local untilText = string.format('%.0f', untilMs)
 local told = untilText .. ':' .. owner .. (behind or '')
 redis.call('hset', lock, owner, 1)
@@ -966,10 +679,8 @@ redis.call('del', lock)
 end
 return isTold
 end
-`,
-  'lock/grant-to-first.part': `-- insert lock/line
--- insert lock/give
-local function firstAlive(line, now)
+`
+const lockGrantToFirst3 = `local function firstAlive(line, now)
 while true do
 local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
 local untilMs = owner and -tonumber(redis.call('zscore', line, 'alive:' .. owner) or 0)
@@ -1021,19 +732,13 @@ local longestMs = -tonumber(redis.call('zrange', line, 0, 0, 'withscores')[2]) -
 redis.call('pexpire', line, math.max(1, math.min(longestMs, LONGEST_LIFE_MS)))
 return nil
 end
-`,
-  'lock/inspect': `-- insert touch
-touch(KEYS[1])
-local answer = redis.call('hgetall', KEYS[1])
-table.insert(answer, 1, answer[1] and redis.call('pttl', KEYS[1]) or -2)
-return answer
-`,
-  'lock/is-free.part': `local function isFree(lock)
+`
+const lockIsFree = `local function isFree(lock)
 local fields = redis.call('exists', lock) == 1 and redis.pcall('hkeys', lock)
 return not fields or #fields == 0 and not fields.err
 end
-`,
-  'lock/line.part': `local LONGEST_GIVING_MS = 100
+`
+const lockLine = `local LONGEST_GIVING_MS = 100
 local MARK_TTL_MS = 120000
 local function leave(line, owner)
 if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
@@ -1058,15 +763,8 @@ string.format('%.0f', -now), 'heard')
 redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
 return now + forMs
 end
-`,
-  'lock/listeners': `if redis.call('exists', KEYS[1]) == 0 then
-return 0
-end
-local heard = ARGV[2] == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', ARGV[1])
-or redis.pcall('pubsub', 'numsub', ARGV[1])
-return tonumber(heard[2]) or 0
-`,
-  'lock/move.part': `local function move(lock, from, to)
+`
+const lockMove = `local function move(lock, from, to)
 local holds = redis.call('hget', lock, from)
 if holds then
 redis.call('hset', lock, to, holds)
@@ -1074,8 +772,8 @@ redis.call('hdel', lock, from)
 end
 return holds
 end
-`,
-  'lock/note.part': `local function describe(key, owner, holds, wanted)
+`
+const lockNote = `local function describe(key, owner, holds, wanted)
 local ttl, traceparent = string.match(wanted or '', '^(%d+) (%S+)$')
 local known = ttl and redis.pcall('get', key)
 if not ttl or type(known) == 'table' then
@@ -1100,8 +798,8 @@ local time = redis.call('time')
 return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(at), traceparent
 end
 end
-`,
-  'lock/release': `local holds = tonumber(ARGV[2])
+`
+const lockRelease = `local holds = tonumber(ARGV[2])
 local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
 local inLine = isPlain and redis.pcall('zcard', KEYS[2])
@@ -1112,9 +810,8 @@ if ARGV[10] then return 4 end
 if ARGV[7] == '' then return 1 end
 return 4 + (tonumber(redis.pcall(ARGV[7], ARGV[6], '0')) or 0)
 end
--- insert tombstone
--- insert lock/forget
-if not isPlain then
+`
+const lockRelease3 = `if not isPlain then
 if (holds > 0 or ARGV[4] ~= '0') and refuseCopies(KEYS[3], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
@@ -1132,8 +829,8 @@ end
 inLine = redis.pcall('zcard', KEYS[2])
 end
 local mine = removed == 1
--- insert lock/grant-to-first
-if type(inLine) == 'number' and inLine > 0 then
+`
+const lockRelease4 = `if type(inLine) == 'number' and inLine > 0 then
 leave(KEYS[2], ARGV[1])
 local givenForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
 if givenForMs then
@@ -1153,10 +850,8 @@ if ARGV[7] ~= '' then
 return 4 + (publish(ARGV[7], ARGV[6], '0') or 0)
 end
 return 1
-`,
-  'lock/rename': `-- insert touch
--- insert lock/move
-touch(KEYS[1])
+`
+const lockRename3 = `touch(KEYS[1])
 local moved
 for i = 1, #ARGV - 2 do
 moved = moved or move(KEYS[1], ARGV[i + 2], ARGV[1])
@@ -1167,34 +862,11 @@ end
 if not KEYS[2] then
 return 1
 end
--- insert lock/note
-describe(KEYS[2], ARGV[1], 1, ARGV[2])
+`
+const lockRename4 = `describe(KEYS[2], ARGV[1], 1, ARGV[2])
 return 1
-`,
-  'lock/renew': `-- insert clock
-local lease = tonumber(ARGV[1])
-local endsAt = string.format('%.0f', clock() + lease)
-local compares = redis.REDIS_VERSION_NUM
-local function prolong(key)
-redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
-end
-local call, try, lost = redis.call, redis.pcall, {}
-for i, key in ipairs(KEYS) do
-if try('hexists', key, ARGV[i + 1]) == 1 then
-if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
-prolong(key)
-end
-else
-local touched = try('hdel', key, '')
-if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
-return touched
-end
-lost[#lost + 1] = i
-end
-end
-return lost
-`,
-  'lock/shape.part': `local MOST_FIELDS = 1000
+`
+const lockShape = `local MOST_FIELDS = 1000
 local LONGEST_OWNER = 1000
 local NO_LOCK = 'WRONGTYPE The key is a hash of something else'
 local function looksLikeOwner(field)
@@ -1219,24 +891,8 @@ end
 end
 return (isAsked or fields[1]) and fields, isReadWrite
 end
-`,
-  'lock/shorten': `-- insert touch
--- insert tombstone
--- insert end-within
-if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
-return 2
-end
-touch(KEYS[1])
-if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
-return 0
-end
-local lease = tonumber(ARGV[2])
-if lease then
-endWithin(KEYS[1], lease)
-end
-return 1
-`,
-  'lock/shown.part': `local function isShown(owner, named)
+`
+const lockShown = `local function isShown(owner, named)
 for _, holder in ipairs(named) do
 local beginning = string.match(holder, '^(.+)\\226\\128\\166$')
 if owner == holder or (beginning ~= nil and string.sub(owner, 1, #beginning) == beginning) then
@@ -1253,11 +909,580 @@ end
 end
 return true
 end
+`
+const lockTake3 = `local function take(lock, tombstone, argv, mine, isOpen, isHeld, mode)
+local holds, isSuperseded = tonumber(argv[2]), isLate(tombstone, argv[4])
+if isSuperseded or not mine and not (isOpen and holds == 1) then
+touch(lock)
+return isSuperseded and 3 or holds > 1 and 2 or nil
+end
+if mode then
+redis.call('hset', lock, 'mode', mode, argv[1], holds)
+else
+redis.call('hset', lock, argv[1], holds)
+end
+redis.call('pexpire', lock, isHeld and math.max(redis.call('pttl', lock), tonumber(argv[3])) or argv[3])
+if argv[5] ~= '0' then
+redis.call('set', tombstone, argv[5], 'px', argv[6])
+end
+return 1
+end
+`
+const permitSemaphorePermits3 = `local function raw(id)
+return (string.gsub(id, '%x%x', function(byte)
+return string.char(tonumber(byte, 16))
+end))
+end
+local function giveBack(permits, count)
+if count > 0 then
+publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
+end
+end
+local function reclaim(permits)
+giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+end
+`
+const publish = `local function publish(command, channel, message)
+return tonumber(redis.pcall(command, channel, message))
+end
+`
+const readLockAcquire6 = `local mode = redis.call('hget', KEYS[1], 'mode')
+local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local open = mode == 'read' or not mode and isFree(KEYS[1])
+if open and not mine and ARGV[8] == '1' then
+open = not writersWait(KEYS[3])
+end
+local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, open or joins, mode, mode or 'read')
+for i = 1, answer == 1 and tonumber(ARGV[2]) or 0 do
+if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
+end
+end
+return answer or heldBy(KEYS[1], KEYS[5])
+`
+const readLockHolder = `local function heldBy(lock, note)
+local fields = redis.call('hgetall', lock)
+local owner, holds, owners = '', 0, 0
+for i = 1, #fields, 2 do
+if fields[i] ~= 'mode' then
+owners = owners + 1
+if owners == 1 or string.sub(fields[i], -6) == ':write' then
+owner, holds = fields[i], fields[i + 1]
+end
+end
+end
+return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
+end
+`
+const readLockReaders = `local function longestOfReaders(lock, before, behind)
+local longest = 0
+local fields = redis.call('hgetall', lock)
+for i = 1, #fields, 2 do
+for n = 1, tonumber(fields[i + 1]) or 0 do
+local key = before .. fields[i] .. behind .. n
+longest = math.max(longest, redis.call('pttl', key))
+end
+end
+return longest
+end
+local function leaveToReaders(lock, before, behind)
+local longest = longestOfReaders(lock, before, behind)
+if longest > 0 then
+redis.call('pexpire', lock, longest)
+else
+redis.call('del', lock)
+end
+return longest > 0
+end
+`
+const readLockRelease5 = `local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+return 3
+end
+touch(KEYS[1])
+local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
+if mine == 0 then
+return 0
+end
+for i = holds + 1, mine do
+redis.call('del', KEYS[3] .. ':' .. i)
+end
+if holds > 0 then
+redis.call('hset', KEYS[1], ARGV[1], holds)
+return 2
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if redis.call('hget', KEYS[1], 'mode') == 'write' then
+return 1
+end
+if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
+publish(ARGV[7], ARGV[6], '0')
+end
+return 1
+`
+const readLockWakeAll2 = `local function wakeAll(command, channel)
+local heard = publish(command, channel, '1')
+publish(command, channel, '00')
+return heard or 0
+end
+`
+const readLockWriters3 = `local function writersAt(writers)
+local now = clock()
+return redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS) or 0
+end
+local function writersWait(writers)
+local waiting = writersAt(writers)
+return type(waiting) == 'number' and waiting > 0
+end
+`
+const tombstone = `local function isLate(tombstone, sequence)
+local through = tonumber(redis.call('get', tombstone) or '')
+return through ~= nil and tonumber(sequence) <= through
+end
+local function refuseCopies(tombstone, holds, sequence, through, ttl)
+local isCopy = holds > 0 and isLate(tombstone, sequence)
+if isCopy or through ~= '0' then
+redis.call('pexpire', tombstone, ttl)
+end
+if not isCopy and through ~= '0' then
+redis.call('set', tombstone, through, 'px', ttl)
+end
+return isCopy
+end
+`
+const touch = `local function touch(key)
+redis.call('hdel', key, '')
+end
+`
+const writeLockAcquire6 = `local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not mine and isFree(KEYS[1]), mine, 'write')
+if answer == 1 then
+redis.pcall('zrem', KEYS[3], ARGV[1])
+describe(KEYS[4], ARGV[1], tonumber(ARGV[2]), ARGV[8])
+end
+if answer then
+return answer
+end
+if ARGV[7] ~= '0' then
+local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+if type(stands) == 'number' then
+redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
+end
+end
+return heldBy(KEYS[1], KEYS[4])
+`
+const writeLockRelease6 = `local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
+return 3
+end
+touch(KEYS[1])
+local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
+if holds > 0 then
+if mine then
+redis.call('hset', KEYS[1], ARGV[1], holds)
+end
+return mine and 2 or 0
+end
+if KEYS[5] then
+forget(KEYS[5], ARGV[1])
+end
+local left = redis.pcall('zrem', KEYS[3], ARGV[1])
+if not mine then
+if left == 1 and redis.call('exists', KEYS[3]) == 0 then
+wakeAll(ARGV[7], ARGV[6])
+end
+return 0
+end
+redis.call('hdel', KEYS[1], ARGV[1])
+if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
+redis.call('hset', KEYS[1], 'mode', 'read')
+end
+if type(left) == 'number' then
+redis.call('del', KEYS[3])
+end
+return 4 + wakeAll(ARGV[7], ARGV[6])
+`
+
+/** For the scripts of entries. */
+export const luaParts = {
+  clock,
+  fairLockEndHold7,
+  fairLockGrantToFirst3,
+  fairLockLeavePassed,
+  fairLockQueue3,
+  fencedLockAssignToken,
+  lockForget,
+  lockGive,
+  lockGive3,
+  lockIsFree,
+  lockNote,
+  lockShape,
+  publish,
+  tombstone,
+  touch,
+}
+
+export const luaSources = {
+  'batch': `-- Holdfast: batch
+${touch}${tombstone}${clock}local LONGEST_LIFE_MS = 120000
+${lockNote}${lockIsFree}${publish}${lockForget}${lockTake3}${lockGive}${lockGive3}${lockMove}local function transitionsOf(object)
+if object == 'fair-lock' then
+${fairLockQueue3}${fairLockJoin}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockLeavePassed}${fairLockEndHold7}local function acquireFairLock(KEYS, ARGV)
+${fairLockAcquire}${fairLockAcquire8}end
+local function releaseFairLock(KEYS, ARGV)
+${fairLockRelease3}end
+local function heartbeatFairLock(KEYS, ARGV)
+${fairLockHeartbeat5}end
+local function renameFairLock(KEYS, ARGV)
+${fairLockRename8}end
+return {
+['fair-lock/acquire'] = acquireFairLock,
+['fair-lock/release'] = releaseFairLock,
+['fair-lock/heartbeat'] = heartbeatFairLock,
+['fair-lock/rename'] = renameFairLock,
+}
+elseif object == 'read-lock' or object == 'write-lock' then
+${readLockWriters3}${readLockHolder}${readLockReaders}${readLockWakeAll2}local function acquireReadLock(KEYS, ARGV)
+${readLockAcquire6}end
+local function releaseReadLock(KEYS, ARGV)
+${readLockRelease5}end
+local function acquireWriteLock(KEYS, ARGV)
+${writeLockAcquire6}end
+local function releaseWriteLock(KEYS, ARGV)
+${writeLockRelease6}end
+return {
+['read-lock/acquire'] = acquireReadLock,
+['read-lock/release'] = releaseReadLock,
+['write-lock/acquire'] = acquireWriteLock,
+['write-lock/release'] = releaseWriteLock,
+}
+end
+${lockLine}${fencedLockAssignToken}${lockGrantToFirst3}local function acquireLock(KEYS, ARGV)
+${lockAcquire}${lockAcquire4}end
+local function acquireFencedLock(KEYS, ARGV)
+${fencedLockAcquire2}${fencedLockAcquire4}end
+local function releaseLock(KEYS, ARGV)
+${lockRelease}${lockRelease3}${lockRelease4}end
+local function renameLock(KEYS, ARGV)
+${lockRename3}${lockRename4}end
+return {
+['lock/acquire'] = acquireLock,
+['fenced-lock/acquire'] = acquireFencedLock,
+['lock/release'] = releaseLock,
+['lock/rename'] = renameLock,
+}
+end
+redis.call('setrange', KEYS[1], 0, '')
+local forms, values = unpack(cjson.decode(ARGV[1]))
+local known = {}
+for _, form in ipairs(forms) do
+local object = string.match(form[1], '^[^/]+')
+known[object] = known[object] or transitionsOf(object)
+form[1] = known[object][form[1]]
+form[5] = {}
+end
+local answers = {}
+local item, key, value = 0, 1, 1
+while values[value] do
+local run, count, argv, places, keys = unpack(forms[values[value]])
+for i = 1, #places do
+argv[places[i]] = values[value + i]
+end
+value = value + 1 + #places
+for i = 1, count do
+keys[i] = KEYS[key + 1]
+key = key + 1
+end
+local ran, answer = pcall(run, keys, argv)
+if not ran then
+answer = { err = type(answer) == 'table' and answer.err or answer }
+end
+item = item + 1
+answers[item] = answer
+end
+return answers
 `,
-  'permit-semaphore/acquire': `-- insert counter/operation
--- insert counter/number
--- insert permit-semaphore/permits
-local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+  'counter/cancel': `-- Holdfast: counter/cancel
+${counterOperation}${touch}${publish}touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
+if back > 0 and redis.call('exists', KEYS[1]) == 1 then
+publish(ARGV[6], ARGV[5], redis.call('incrby', KEYS[1], back))
+else
+back = 0
+end
+keep(operation, -1)
+return back
+`,
+  'counter/get': `-- Holdfast: counter/get
+${touch}${counterNumber}touch(KEYS[2])
+return numberAt(KEYS[1]) or NOT_A_NUMBER
+`,
+  'counter/try-set': `-- Holdfast: counter/try-set
+${counterOperation}${counterNumber}${publish}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if not numberAt(KEYS[1]) then
+return NOT_A_NUMBER
+end
+if operation.outcome then
+return operation.outcome
+end
+if redis.call('exists', KEYS[1]) == 1 then
+return keep(operation, 0)
+end
+redis.call('set', KEYS[1], ARGV[4])
+if ARGV[5] ~= '0' then
+redis.call('pexpire', KEYS[1], ARGV[5])
+end
+publish(ARGV[7], ARGV[6], ARGV[8])
+return keep(operation, 1)
+`,
+  'fair-lock/acquire': `-- Holdfast: fair-lock/acquire
+${fairLockAcquire}${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${fairLockQueue3}${fairLockJoin}${fairLockGrantToFirst3}${tombstone}${lockNote}${foreignLockHolder}${fairLockAcquire8}`,
+  'fair-lock/force-release': `-- Holdfast: fair-lock/force-release
+${touch}${publish}${lockShown}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}local owners = redis.call('hkeys', KEYS[1])
+local named = {}
+for i = 1, #ARGV - 4 do named[i] = ARGV[i + 4] end
+if not areShown(owners, named) then
+touch(KEYS[1])
+return -1
+end
+redis.call('del', KEYS[1], KEYS[6])
+besideLock(function()
+local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+local first = head(q)
+if first then
+grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
+end
+tidy(q)
+end)
+for _, owner in ipairs(owners) do
+publish('publish', ARGV[2] .. clientOf(owner), owner)
+end
+return #owners
+`,
+  'fair-lock/heartbeat': `-- Holdfast: fair-lock/heartbeat
+${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockHeartbeat5}`,
+  'fair-lock/release': `-- Holdfast: fair-lock/release
+${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${fairLockRelease3}`,
+  'fair-lock/rename': `-- Holdfast: fair-lock/rename
+${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockMove}${lockIsFree}${lockNote}${fairLockRename8}`,
+  'fair-lock/withdraw': `-- Holdfast: fair-lock/withdraw
+${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${lockIsFree}local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
+remove(q, ARGV[1])
+local first = isFree(KEYS[1]) and head(q)
+local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
+tidy(q)
+return usedWithinMs
+`,
+  'fenced-lock/acquire': `-- Holdfast: fenced-lock/acquire
+${fencedLockAssignToken}${fencedLockAcquire2}${touch}${tombstone}${lockTake3}${lockNote}${fencedLockAcquire4}`,
+  'fenced-lock/get-token': `-- Holdfast: fenced-lock/get-token
+${touch}touch(KEYS[1])
+return redis.call('get', KEYS[2])
+`,
+  'fenced-value/set': `-- Holdfast: fenced-value/set
+${touch}local kept = redis.call('hmget', KEYS[1], 'token', 'writer', 'sequence')
+local isOurs = kept[1] and kept[2] and kept[3] and string.match(kept[1], '^%d+$')
+if not isOurs and redis.call('exists', KEYS[1]) == 1 then
+return redis.error_reply('WRONGTYPE The hash at this key was not written by fencedSet')
+end
+local highest = kept[1] or '0'
+local token = ARGV[1]
+local isStale = #token < #highest or (#token == #highest and token < highest)
+local isCopy = token == highest and ARGV[4] == kept[2] and tonumber(ARGV[5]) <= tonumber(kept[3])
+if isStale or isCopy then
+touch(KEYS[1])
+return { isStale and 0 or 1, highest }
+end
+redis.call('hset', KEYS[1], 'token', token, 'value', ARGV[2], 'writer', ARGV[4], 'sequence', ARGV[5])
+if ARGV[3] ~= '0' then
+redis.call('pexpire', KEYS[1], ARGV[3])
+else
+redis.call('persist', KEYS[1])
+end
+return { 1, token }
+`,
+  'foreign-lock/leave': `-- Holdfast: foreign-lock/leave
+${lockLine}if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
+return 0
+end
+leave(KEYS[1], ARGV[1])
+return 1
+`,
+  'foreign-lock/look': `-- Holdfast: foreign-lock/look
+redis.call('del', KEYS[2])
+local type = redis.call('type', KEYS[1]).ok
+if type == 'string' then
+return { redis.call('pttl', KEYS[1]), redis.call('getrange', KEYS[1], 0, 199) }
+end
+return (type == 'none' or type == 'hash') and 0 or 1
+`,
+  'latch/count-down': `-- Holdfast: latch/count-down
+${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+local count = numberAt(KEYS[1])
+if not count then
+return NOT_A_NUMBER
+end
+if operation.outcome then
+return operation.outcome
+end
+if redis.call('exists', KEYS[1]) == 0 then
+return keep(operation, 0)
+end
+if count > 1 then
+redis.call('decr', KEYS[1])
+else
+redis.call('del', KEYS[1])
+end
+if count == 1 then
+publish(ARGV[5], ARGV[4], '0')
+end
+return keep(operation, 1)
+`,
+  'latch/delete': `-- Holdfast: latch/delete
+${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
+local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if not numberAt(KEYS[1]) then
+return NOT_A_NUMBER
+end
+if operation.outcome then
+return operation.outcome
+end
+if redis.call('del', KEYS[1]) == 0 then
+return keep(operation, 0)
+end
+publish(ARGV[5], ARGV[4], '1')
+return keep(operation, 1)
+`,
+  'lock/acquire': `-- Holdfast: lock/acquire
+${lockAcquire}${touch}${tombstone}${lockTake3}${lockNote}${lockLine}${lockAcquire4}`,
+  'lock/announce': `-- Holdfast: lock/announce
+${touch}${lockIsFree}${publish}touch(KEYS[1])
+if not isFree(KEYS[1]) then
+return 0
+end
+return publish(ARGV[2], ARGV[1], '0') and 1 or 2
+`,
+  'lock/explain': `-- Holdfast: lock/explain
+${lockNote}${clock}local LONGEST_LIFE_MS = 120000
+${readLockWriters3}${lockShape}redis.call('del', KEYS[6])
+local ttl = redis.call('pttl', KEYS[1])
+local isAsked = ARGV[1] == '0'
+if ttl == -2 or (ttl <= 0 and not isAsked) then
+return 0
+end
+local isString = ARGV[2] == '1' and redis.call('type', KEYS[1]).ok == 'string'
+local fields = isString and { redis.call('getrange', KEYS[1], 0, 199), '-1' }
+or fieldsOfLock(KEYS[1], redis.call('hlen', KEYS[1]), isAsked)
+if not fields then
+return isAsked and redis.error_reply(NO_LOCK) or 0
+end
+local token, inLine, writers = redis.pcall('get', KEYS[3]), redis.pcall('llen', KEYS[4]), writersAt(KEYS[5])
+if not fields[1] then return 0 end
+local answer = {
+ttl,
+fields,
+type(token) == 'string' and token or '',
+type(inLine) == 'number' and inLine or 0,
+type(writers) == 'number' and writers or 0,
+}
+local note = redis.pcall('get', KEYS[2])
+local noted = type(note) == 'string' and string.match(note, '^%d+ %S+ (.+)$')
+if noted and not isString and redis.call('hexists', KEYS[1], noted) == 1 then
+answer[6], answer[7], answer[8] = noted, noteOf(KEYS[2], noted)
+end
+return answer
+`,
+  'lock/force-release': `-- Holdfast: lock/force-release
+${touch}${publish}${lockShown}local owners = redis.call('hkeys', KEYS[1])
+local named = {}
+for i = 1, #ARGV - 3 do named[i] = ARGV[i + 3] end
+if not areShown(owners, named) then
+touch(KEYS[1])
+return -1
+end
+redis.call('del', KEYS[1], KEYS[2])
+if #owners == 0 then
+return 0
+end
+if ARGV[2] ~= '' then
+publish(ARGV[2], ARGV[1], '0')
+end
+for _, owner in ipairs(owners) do
+local client = string.match(owner, '^(.-):')
+if client then
+publish('publish', ARGV[3] .. client, owner)
+end
+end
+return #owners
+`,
+  'lock/inspect': `-- Holdfast: lock/inspect
+${touch}touch(KEYS[1])
+local answer = redis.call('hgetall', KEYS[1])
+table.insert(answer, 1, answer[1] and redis.call('pttl', KEYS[1]) or -2)
+return answer
+`,
+  'lock/listeners': `-- Holdfast: lock/listeners
+if redis.call('exists', KEYS[1]) == 0 then
+return 0
+end
+local heard = ARGV[2] == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', ARGV[1])
+or redis.pcall('pubsub', 'numsub', ARGV[1])
+return tonumber(heard[2]) or 0
+`,
+  'lock/release': `-- Holdfast: lock/release
+${lockRelease}${tombstone}${lockForget}${lockRelease3}${lockLine}${lockGive}local LONGEST_LIFE_MS = 120000
+${publish}${lockGive3}${lockGrantToFirst3}${lockRelease4}`,
+  'lock/rename': `-- Holdfast: lock/rename
+${touch}${lockMove}${lockRename3}${lockNote}${lockRename4}`,
+  'lock/renew': `-- Holdfast: lock/renew
+${clock}local lease = tonumber(ARGV[1])
+local endsAt = string.format('%.0f', clock() + lease)
+local compares = redis.REDIS_VERSION_NUM
+local function prolong(key)
+redis.call('pexpire', key, math.max(redis.call('pttl', key), lease))
+end
+local call, try, lost = redis.call, redis.pcall, {}
+for i, key in ipairs(KEYS) do
+if try('hexists', key, ARGV[i + 1]) == 1 then
+if not compares or call('pexpireat', key, endsAt, 'gt') == 0 then
+prolong(key)
+end
+else
+local touched = try('hdel', key, '')
+if type(touched) == 'table' and touched.err and string.sub(touched.err, 1, 9) ~= 'WRONGTYPE' then
+return touched
+end
+lost[#lost + 1] = i
+end
+end
+return lost
+`,
+  'lock/shorten': `-- Holdfast: lock/shorten
+${touch}${tombstone}${endWithin}if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+return 2
+end
+touch(KEYS[1])
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
+return 0
+end
+local lease = tonumber(ARGV[2])
+if lease then
+endWithin(KEYS[1], lease)
+end
+return 1
+`,
+  'permit-semaphore/acquire': `-- Holdfast: permit-semaphore/acquire
+${counterOperation}${counterNumber}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
@@ -1290,10 +1515,9 @@ local first = redis.call('zrange', KEYS[2], 0, 0, 'withscores')[2]
 local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - permits.now, 0) or -1
 return { outcome, numberAt(KEYS[1]), wait, ttl }
 `,
-  'permit-semaphore/cancel': `-- insert counter/operation
--- insert touch
--- insert permit-semaphore/permits
-local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
+  'permit-semaphore/cancel': `-- Holdfast: permit-semaphore/cancel
+${counterOperation}${touch}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
 touch(KEYS[3])
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local count = 0
@@ -1306,37 +1530,18 @@ end
 keep(operation, -1)
 return count
 `,
-  'permit-semaphore/count': `-- insert counter/number
--- insert permit-semaphore/permits
-local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publish = ARGV[2], now = clock() }
+  'permit-semaphore/count': `-- Holdfast: permit-semaphore/count
+${counterNumber}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[1], publish = ARGV[2], now = clock() }
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
 reclaim(permits)
 return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }
 `,
-  'permit-semaphore/permits.part': `local FOREVER = 922337203685477
--- insert clock
--- insert publish
-local function raw(id)
-return (string.gsub(id, '%x%x', function(byte)
-return string.char(tonumber(byte, 16))
-end))
-end
-local function giveBack(permits, count)
-if count > 0 then
-publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
-end
-end
-local function reclaim(permits)
-giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
-end
-`,
-  'permit-semaphore/release': `-- insert counter/operation
--- insert counter/number
--- insert touch
--- insert permit-semaphore/permits
-local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+  'permit-semaphore/release': `-- Holdfast: permit-semaphore/release
+${counterOperation}${counterNumber}${touch}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 touch(KEYS[3])
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -1361,8 +1566,9 @@ giveBack(permits, count)
 end
 return keep(operation, count)
 `,
-  'permit-semaphore/renew': `-- insert permit-semaphore/permits
-redis.call('zrem', KEYS[1], '')
+  'permit-semaphore/renew': `-- Holdfast: permit-semaphore/renew
+local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}redis.call('zrem', KEYS[1], '')
 local now, id = clock(), raw(ARGV[2])
 local ends = tonumber(redis.call('zscore', KEYS[1], id) or 0)
 if ends <= now then
@@ -1377,10 +1583,9 @@ redis.call('zadd', KEYS[1], ends, '')
 redis.call('zrem', KEYS[1], '')
 return ends - now
 `,
-  'permit-semaphore/set': `-- insert counter/operation
--- insert counter/number
--- insert permit-semaphore/permits
-local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+  'permit-semaphore/set': `-- Holdfast: permit-semaphore/set
+${counterOperation}${counterNumber}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
 end
@@ -1397,11 +1602,9 @@ publish(ARGV[5], ARGV[4], left)
 end
 return keep(operation, 1)
 `,
-  'permit-semaphore/update-lease': `-- insert counter/operation
--- insert counter/number
--- insert touch
--- insert permit-semaphore/permits
-local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
+  'permit-semaphore/update-lease': `-- Holdfast: permit-semaphore/update-lease
+${counterOperation}${counterNumber}${touch}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 touch(KEYS[3])
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
@@ -1418,53 +1621,11 @@ end
 redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
 return keep(operation, 1)
 `,
-  'publish.part': `local function publish(command, channel, message)
-return tonumber(redis.pcall(command, channel, message))
-end
-`,
-  'read-lock/acquire': `-- insert touch
--- insert read-lock/writers
--- insert tombstone
--- insert lock/note
--- insert lock/is-free
--- insert read-lock/holder
-local holds = tonumber(ARGV[2])
-local superseded = isLate(KEYS[2], ARGV[4])
-local mode = redis.call('hget', KEYS[1], 'mode')
-local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local open = mode == 'read' or not mode and isFree(KEYS[1])
-local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
-if open and not mine and ARGV[8] == '1' then
-open = not writersWait(KEYS[3])
-end
-if not superseded and (mine or ((open or joins) and holds == 1)) then
-redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-redis.call('pexpire', KEYS[1], mode and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
-for i = 1, holds do
-if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
-redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
-end
-end
-if ARGV[5] ~= '0' then
-redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-end
-return 1
-end
-touch(KEYS[1])
-if superseded then
-return 3
-end
-if holds > 1 then
-return 2
-end
-return heldBy(KEYS[1], KEYS[5])
-`,
-  'read-lock/force-release': `-- insert touch
--- insert publish
--- insert read-lock/wake-all
--- insert read-lock/readers
--- insert lock/shown
-touch(KEYS[1])
+  'read-lock/acquire': `-- Holdfast: read-lock/acquire
+${touch}${tombstone}${lockTake3}${clock}local LONGEST_LIFE_MS = 120000
+${readLockWriters3}${lockNote}${lockIsFree}${readLockHolder}${readLockAcquire6}`,
+  'read-lock/force-release': `-- Holdfast: read-lock/force-release
+${touch}${publish}${readLockWakeAll2}${readLockReaders}${lockShown}touch(KEYS[1])
 if redis.call('hget', KEYS[1], 'mode') ~= ARGV[4] then
 return 0
 end
@@ -1504,72 +1665,10 @@ end
 end
 return #owners
 `,
-  'read-lock/holder.part': `local function heldBy(lock, note)
-local fields = redis.call('hgetall', lock)
-local owner, holds, owners = '', 0, 0
-for i = 1, #fields, 2 do
-if fields[i] ~= 'mode' then
-owners = owners + 1
-if owners == 1 or string.sub(fields[i], -6) == ':write' then
-owner, holds = fields[i], fields[i + 1]
-end
-end
-end
-return { redis.call('pttl', lock), owner, holds, owners, noteOf(note, owner) }
-end
-`,
-  'read-lock/readers.part': `local function longestOfReaders(lock, before, behind)
-local longest = 0
-local fields = redis.call('hgetall', lock)
-for i = 1, #fields, 2 do
-for n = 1, tonumber(fields[i + 1]) or 0 do
-local key = before .. fields[i] .. behind .. n
-longest = math.max(longest, redis.call('pttl', key))
-end
-end
-return longest
-end
-local function leaveToReaders(lock, before, behind)
-local longest = longestOfReaders(lock, before, behind)
-if longest > 0 then
-redis.call('pexpire', lock, longest)
-else
-redis.call('del', lock)
-end
-return longest > 0
-end
-`,
-  'read-lock/release': `-- insert touch
--- insert publish
--- insert read-lock/readers
--- insert tombstone
-local holds = tonumber(ARGV[2])
-if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-return 3
-end
-touch(KEYS[1])
-local mine = tonumber(redis.call('hget', KEYS[1], ARGV[1]) or 0)
-if mine == 0 then
-return 0
-end
-for i = holds + 1, mine do
-redis.call('del', KEYS[3] .. ':' .. i)
-end
-if holds > 0 then
-redis.call('hset', KEYS[1], ARGV[1], holds)
-return 2
-end
-redis.call('hdel', KEYS[1], ARGV[1])
-if redis.call('hget', KEYS[1], 'mode') == 'write' then
-return 1
-end
-if not leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-publish(ARGV[7], ARGV[6], '0')
-end
-return 1
-`,
-  'read-lock/remaining': `-- insert touch
-touch(KEYS[1])
+  'read-lock/release': `-- Holdfast: read-lock/release
+${touch}${publish}${readLockReaders}${tombstone}${readLockRelease5}`,
+  'read-lock/remaining': `-- Holdfast: read-lock/remaining
+${touch}touch(KEYS[1])
 local left = -2
 for n = 1, tonumber(redis.call('hget', KEYS[1], ARGV[1])) or 0 do
 left = math.max(left, redis.call('pttl', KEYS[2] .. ':' .. n))
@@ -1577,7 +1676,8 @@ end
 local ttl = redis.call('pttl', KEYS[1])
 return (ttl < 0 or left < 0) and left or math.min(left, ttl)
 `,
-  'read-lock/renew': `local lease = tonumber(ARGV[1])
+  'read-lock/renew': `-- Holdfast: read-lock/renew
+local lease = tonumber(ARGV[1])
 local lost = {}
 local count = #KEYS / 2
 for i = 1, count do
@@ -1602,11 +1702,8 @@ end
 end
 return lost
 `,
-  'read-lock/shorten': `-- insert touch
--- insert read-lock/readers
--- insert tombstone
--- insert end-within
-if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+  'read-lock/shorten': `-- Holdfast: read-lock/shorten
+${touch}${readLockReaders}${tombstone}${endWithin}if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2
 end
 touch(KEYS[1])
@@ -1626,28 +1723,8 @@ endWithin(KEYS[1], math.max(lease, longestOfReaders(KEYS[1], KEYS[4], ARGV[6])))
 end
 return 1
 `,
-  'read-lock/wake-all.part': `-- insert publish
-local function wakeAll(command, channel)
-local heard = publish(command, channel, '1')
-publish(command, channel, '00')
-return heard or 0
-end
-`,
-  'read-lock/writers.part': `-- insert clock
--- insert life
-local function writersAt(writers)
-local now = clock()
-return redis.call('exists', writers) == 1 and redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS) or 0
-end
-local function writersWait(writers)
-local waiting = writersAt(writers)
-return type(waiting) == 'number' and waiting > 0
-end
-`,
-  'semaphore/acquire': `-- insert counter/operation
--- insert counter/number
--- insert touch
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+  'semaphore/acquire': `-- Holdfast: semaphore/acquire
+${counterOperation}${counterNumber}${touch}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
@@ -1662,10 +1739,8 @@ end
 free = redis.call('decrby', KEYS[1], ARGV[4])
 return { keep(operation, 1), free }
 `,
-  'semaphore/add': `-- insert counter/operation
--- insert counter/number
--- insert publish
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+  'semaphore/add': `-- Holdfast: semaphore/add
+${counterOperation}${counterNumber}${publish}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
@@ -1684,9 +1759,8 @@ publish(ARGV[6], ARGV[5], free)
 end
 return keep(operation, 1)
 `,
-  'semaphore/drain': `-- insert counter/operation
--- insert counter/number
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+  'semaphore/drain': `-- Holdfast: semaphore/drain
+${counterOperation}${counterNumber}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
@@ -1699,11 +1773,8 @@ redis.call('set', KEYS[1], '0')
 end
 return keep(operation, math.max(free, 0))
 `,
-  'semaphore/release': `-- insert counter/operation
--- insert counter/number
--- insert touch
--- insert publish
-touch(KEYS[2])
+  'semaphore/release': `-- Holdfast: semaphore/release
+${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 if not numberAt(KEYS[1]) then
 return NOT_A_NUMBER
@@ -1717,101 +1788,13 @@ end
 publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)
 `,
-  'tombstone.part': `local function isLate(tombstone, sequence)
-local through = tonumber(redis.call('get', tombstone) or '')
-return through ~= nil and tonumber(sequence) <= through
-end
-local function refuseCopies(tombstone, holds, sequence, through, ttl)
-local isCopy = holds > 0 and isLate(tombstone, sequence)
-if isCopy or through ~= '0' then
-redis.call('pexpire', tombstone, ttl)
-end
-if not isCopy and through ~= '0' then
-redis.call('set', tombstone, through, 'px', ttl)
-end
-return isCopy
-end
-`,
-  'touch.part': `local function touch(key)
-redis.call('hdel', key, '')
-end
-`,
-  'write-lock/acquire': `-- insert touch
--- insert read-lock/writers
--- insert tombstone
--- insert lock/note
--- insert lock/is-free
--- insert read-lock/holder
-local holds = tonumber(ARGV[2])
-local superseded = isLate(KEYS[2], ARGV[4])
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local free = not mine and isFree(KEYS[1])
-if not superseded and (mine or (free and holds == 1)) then
-redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
-redis.pcall('zrem', KEYS[3], ARGV[1])
-if ARGV[5] ~= '0' then
-redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-end
-describe(KEYS[4], ARGV[1], holds, ARGV[8])
-return 1
-end
-touch(KEYS[1])
-if superseded then
-return 3
-end
-if holds > 1 then
-return 2
-end
-if ARGV[7] ~= '0' then
-local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-if type(stands) == 'number' then
-redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
-end
-end
-return heldBy(KEYS[1], KEYS[4])
-`,
-  'write-lock/release': `-- insert touch
--- insert read-lock/wake-all
--- insert lock/forget
--- insert read-lock/readers
--- insert tombstone
-local holds = tonumber(ARGV[2])
-if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
-return 3
-end
-touch(KEYS[1])
-local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-if holds > 0 then
-if mine then
-redis.call('hset', KEYS[1], ARGV[1], holds)
-end
-return mine and 2 or 0
-end
-if KEYS[5] then
-forget(KEYS[5], ARGV[1])
-end
-local left = redis.pcall('zrem', KEYS[3], ARGV[1])
-if not mine then
-if left == 1 and redis.call('exists', KEYS[3]) == 0 then
-wakeAll(ARGV[7], ARGV[6])
-end
-return 0
-end
-redis.call('hdel', KEYS[1], ARGV[1])
-if leaveToReaders(KEYS[1], KEYS[4], ARGV[8]) then
-redis.call('hset', KEYS[1], 'mode', 'read')
-end
-if type(left) == 'number' then
-redis.call('del', KEYS[3])
-end
-return 4 + wakeAll(ARGV[7], ARGV[6])
-`,
-  'write-lock/shorten': `-- insert touch
--- insert read-lock/readers
--- insert tombstone
--- insert end-within
-if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
+  'write-lock/acquire': `-- Holdfast: write-lock/acquire
+${touch}${tombstone}${lockTake3}${clock}local LONGEST_LIFE_MS = 120000
+${readLockWriters3}${lockNote}${lockIsFree}${readLockHolder}${writeLockAcquire6}`,
+  'write-lock/release': `-- Holdfast: write-lock/release
+${touch}${publish}${readLockWakeAll2}${lockForget}${readLockReaders}${tombstone}${writeLockRelease6}`,
+  'write-lock/shorten': `-- Holdfast: write-lock/shorten
+${touch}${readLockReaders}${tombstone}${endWithin}if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2
 end
 touch(KEYS[1])
@@ -1826,6 +1809,4 @@ return 1
 `,
 }
 
-export const luaSources = composed(luaTexts)
-
-export const inBatches: readonly string[] = ['fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release', 'lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename']
+export const inBatches = ['fair-lock/acquire', 'fair-lock/release', 'fair-lock/heartbeat', 'fair-lock/rename', 'read-lock/acquire', 'read-lock/release', 'write-lock/acquire', 'write-lock/release', 'lock/acquire', 'fenced-lock/acquire', 'lock/release', 'lock/rename']

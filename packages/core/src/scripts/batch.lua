@@ -5,16 +5,16 @@
 --         it has at those places
 -- RETURNS a list in the order of the items: the answer of each, or its error
 -- RETRY   safe: each item is; an error of the whole script comes before the first item
--- shared
+-- insert batch/shared
 
 -- Functions that a batch of one object does not need are not created: each one costs time.
 local function transitionsOf(object)
   if object == 'fair-lock' then
-    -- transitions fair-lock/acquire fair-lock/release fair-lock/heartbeat fair-lock/rename
+    -- insert batch/fair-locks
   elseif object == 'read-lock' or object == 'write-lock' then
-    -- transitions read-lock/acquire read-lock/release write-lock/acquire write-lock/release
+    -- insert batch/read-write-locks
   end
-  -- transitions lock/acquire fenced-lock/acquire lock/release lock/rename
+  -- insert batch/plain-locks
 end
 
 -- A write that changes nothing, of a kind that Redis refuses when it is out of memory: an acquire behind a

@@ -8,11 +8,6 @@ import { allLuaSources } from '../redis/support/all-lua-sources.js'
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url))
 const embedLua = fileURLToPath(new URL('../../../../scripts/embed-lua.mjs', import.meta.url))
-const luaParts = fileURLToPath(new URL('../../../../scripts/lua-parts.mjs', import.meta.url))
-const { embeddable, withParts } = (await import(luaParts)) as {
-  embeddable: (lua: string) => string
-  withParts: (lua: string, textOf: (name: string) => string) => string
-}
 const files = readdirSync(src, { recursive: true }).map(String)
 const parts = files.filter((file) => file.endsWith('.part.lua'))
 const scripts = files.filter((file) => file.endsWith('.lua') && !parts.includes(file))
@@ -62,9 +57,9 @@ function declared(section: string): Positions {
 }
 
 /** A list is read by `ipairs`, by `unpack` or from a computed position: `ARGV[i + 1]` begins at 2. */
-function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
+function used(code: string, table: 'KEYS' | 'ARGV' | 'argv'): Positions {
   const single = [...code.matchAll(new RegExp(`${table}\\[(\\d+)\\]`, 'g'))].map(([, n]) => Number(n))
-  const from = new RegExp(`${table}(?:\\[|, )[a-z]\\w*(?: \\+ (\\d+))?(?:\\]|, )`, 'g')
+  const from = new RegExp(`${table}\\[[a-z]\\w*(?: \\+ (\\d+))?\\]`, 'g')
   const computed = [...code.matchAll(from)]
   const whole = new RegExp(`(?:ipairs|unpack)\\(${table}\\)`).test(code)
   const [position] = computed
@@ -72,26 +67,12 @@ function used(code: string, table: 'KEYS' | 'ARGV'): Positions {
   return { single: [...new Set(single)].sort((a, b) => a - b), listFrom }
 }
 
-/** What it reads by itself, and what a script reads that it includes and runs on the same table. */
-function usedWithIncluded(lua: string, table: 'KEYS' | 'ARGV'): Positions {
-  const code = codeOf(lua)
-  const same = table === 'KEYS' ? 'KEYS, ' : '.*, ARGV'
-  const handedOn = [...lua.matchAll(/^-- include (\S+)$/gm)]
-    .filter(([, name]) => new RegExp(`${functionOf(name!)}\\(${same}`).test(code))
-    .map(([, name]) => usedWithIncluded(readLua(name!), table))
-  const all = [used(code, table), ...handedOn]
-  const single = new Set(all.flatMap((each) => each.single))
-  const lists = all.flatMap(({ listFrom }) => listFrom ?? [])
-  return {
-    single: [...single].sort((a, b) => a - b),
-    listFrom: lists.length === 0 ? null : Math.min(...lists),
-  }
-}
-
-/** `lock/acquire` is included as `acquireLock`. */
-function functionOf(script: string): string {
-  const [object, verb] = script.split('/')
-  return `${verb!}${object!.replaceAll(/(?:^|-)(.)/g, (_, letter: string) => letter.toUpperCase())}`
+/** What it reads by itself, and what `take` reads of ARGV, which every acquire of a lock begins with. */
+function usedWithParts(lua: string, table: 'KEYS' | 'ARGV'): Positions {
+  const { single, listFrom } = used(codeOf(lua), table)
+  const isHandedOn = table === 'ARGV' && codeOf(lua).includes('take(KEYS[1], KEYS[2], ARGV,')
+  const ofTake = isHandedOn ? used(codeOf(readLua('lock/take.part')), 'argv').single : []
+  return { single: [...new Set([...single, ...ofTake])].sort((a, b) => a - b), listFrom }
 }
 
 function codeOf(lua: string): string {
@@ -108,6 +89,11 @@ function moduleOf(script: string): string {
 /** The name of a script or a part: that of its file below `scripts`, or beside its entry. */
 function nameOf(file: string): string {
   return file.replace(/^(?:scripts|entries)\/(.*?)\.lua$/, '$1')
+}
+
+/** The parts that a text inserts itself. */
+function insertsOf(name: string): string[] {
+  return [...readLua(name).matchAll(/^ *-- insert (\S+)$/gm)].map(([, part]) => part!)
 }
 
 function readLua(name: string): string {
@@ -129,7 +115,7 @@ describe.each(scripts)('%s', (file) => {
   })
 
   it.each(['KEYS', 'ARGV'] as const)('reads what it declares of %s, and declares what it reads', (table) => {
-    expect(usedWithIncluded(lua, table)).toEqual(declared(sections.get(table) ?? ''))
+    expect(usedWithParts(lua, table)).toEqual(declared(sections.get(table) ?? ''))
   })
 
   it('touches no key that is not passed as KEYS', () => {
@@ -146,7 +132,7 @@ describe.each(scripts)('%s', (file) => {
   it('inserts parts outside of blocks, so that what needs them comes last', () => {
     let depth = 0
     for (const line of lua.split('\n')) {
-      if (/^ *-- (insert|include) /.test(line)) {
+      if (/^ *-- insert (?!batch\/)/.test(line)) {
         expect([line, depth]).toEqual([line, 0])
       }
       const words: string[] = codeOf(line).match(/\b(?:then|do|function|elseif|end)\b/g) ?? []
@@ -210,44 +196,45 @@ describe('scripts and sources', () => {
     })
   })
 
-  it('the header check counts what an included script reads', () => {
-    const lua = "-- include lock/release\nreleaseLock(KEYS, ARGV)\nredis.call('get', KEYS[9])"
-    expect(usedWithIncluded(lua, 'KEYS')).toEqual({ single: [1, 2, 3, 4, 9], listFrom: null })
-    expect(usedWithIncluded(lua.replace('Lock(KEYS', 'Lock(keys'), 'KEYS').single).toEqual([9])
-  })
-
   it('a batch has each part once, and the transitions that travel in batches', () => {
-    const inBatch = new Set<string>()
-    const look = (lua: string): void => {
-      for (const [, how, names] of lua.matchAll(/^ *-- (insert|include|transitions) (.*)$/gm)) {
-        for (const name of names!.split(' ')) {
-          inBatch.add(how === 'insert' ? `${name}.part` : name)
-          look(read(`scripts/${name}${how === 'insert' ? '.part' : ''}.lua`))
-        }
-      }
-    }
-    look(read('scripts/batch.lua'))
-    const ofParts = [...inBatch].filter((name) => name.endsWith('.part'))
-    expect(ofParts).toContain('touch.part')
     const lines = luaSources.batch.split('\n')
-    for (const part of ofParts) {
-      for (const [line] of read(`scripts/${part}.lua`).matchAll(/^local function .*$/gm)) {
+    const transitions = [...luaSources.batch.matchAll(/^\['([\w/-]+)'\] = \w+,$/gm)].map(([, name]) => name!)
+    expect(transitions).toContain('lock/acquire')
+    expect(transitions.sort()).toEqual([...inBatches].sort())
+    const partsOf = (name: string): string[] =>
+      insertsOf(`${name}.part`).flatMap((part) => [...partsOf(part), part])
+    const inBatch = new Set(
+      inBatches.flatMap((name) => insertsOf(name)).flatMap((part) => [...partsOf(part), part]),
+    )
+    expect(inBatch).toContain('touch')
+    for (const part of inBatch) {
+      for (const [line] of readLua(`${part}.part`).matchAll(/^local function .*$/gm)) {
         expect([line, lines.filter((each) => each === line).length]).toEqual([line, 1])
       }
     }
-    const transitions = [...luaSources.batch.matchAll(/^\['([\w/-]+)'\] = \w+,$/gm)].map(([, name]) => name!)
-    expect(transitions.sort()).toEqual([...inBatches].sort())
-    expect(transitions.sort()).toEqual([...inBatch].filter((name) => !name.endsWith('.part')).sort())
   })
 
-  const textOf = (name: string): string => embeddable(readLua(name))
-  const insertOnly = Object.entries(allLuaSources).filter(
-    ([name]) => !/^ *-- (include|transitions) /m.test(textOf(name)),
+  it.each(Object.entries(allLuaSources).filter(([name]) => name !== 'batch'))(
+    '%s is sent as its file says, below each part that it inserts, once',
+    (name, sent) => {
+      const statements = (lua: string): string[] =>
+        codeOf(lua)
+          .split('\n')
+          .map((line) => line.trim())
+          .filter((line) => line !== '')
+      const inserted = new Set<string>()
+      const look = (text: string): string[] =>
+        text.split('\n').flatMap((line) => {
+          const [, part] = /^ *-- insert (\S+)$/.exec(line) ?? []
+          if (part === undefined) return statements(line)
+          if (inserted.has(part)) return []
+          inserted.add(part)
+          return look(readLua(`${part}.part`))
+        })
+      expect(sent.split('\n')[0]).toBe(`-- Holdfast: ${name}`)
+      expect(statements(sent)).toEqual(look(readLua(name)))
+    },
   )
-
-  it.each(insertOnly)('%s is sent as its file says, with its parts each once', (name, sent) => {
-    expect(sent).toBe(`-- Holdfast: ${name}\n${withParts(textOf(name), textOf)}`)
-  })
 
   it('every script is sent by core or by one entry', () => {
     expect(Object.keys(allLuaSources).sort()).toEqual(scripts.map(nameOf).sort())

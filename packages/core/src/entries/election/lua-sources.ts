@@ -1,12 +1,47 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed, luaTexts } from '../door.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
+import { luaParts } from '../door.js'
 
-const electionTexts = {
-  'election/accept': `-- insert touch
--- insert publish
--- insert election/terms
--- insert election/candidates
-touch(KEYS[1])
+const {
+  clock,
+  fairLockEndHold7,
+  fairLockGrantToFirst3,
+  fairLockLeavePassed,
+  fairLockQueue3,
+  fencedLockAssignToken,
+  lockForget,
+  lockGive,
+  lockGive3,
+  lockIsFree,
+  publish,
+  tombstone,
+  touch,
+} = luaParts
+const electionCandidates = `local function firstOf(key, client)
+for place, owner in ipairs(redis.call('lrange', key, 0, -1)) do
+if string.match(owner, '^(.*):') == client then
+return owner, place
+end
+end
+end
+`
+const electionTerms2 = `local function msNow()
+return string.format('%.0f', clock())
+end
+local function latestTerm(key)
+local text = redis.call('lindex', key, -1)
+local isRead, term = pcall(cjson.decode, text or '')
+return isRead and type(term) == 'table' and term or nil
+end
+local function replaceLatest(key, term)
+local before = redis.call('lindex', key, -1)
+redis.call('rpush', key, cjson.encode(term))
+redis.call('lrem', key, 1, before)
+end
+`
+
+export const electionSources = {
+  'election/accept': `-- Holdfast: election/accept
+${touch}${publish}${clock}${electionTerms2}${electionCandidates}touch(KEYS[1])
 local term = latestTerm(KEYS[2])
 if not term or term.token ~= ARGV[2] or term.to or redis.call('hexists', KEYS[1], term.owner) == 0 then
 return 0
@@ -19,11 +54,8 @@ replaceLatest(KEYS[2], term)
 publish(ARGV[5], ARGV[4], '1:yes')
 return 1
 `,
-  'election/ask': `-- insert touch
--- insert publish
--- insert election/terms
--- insert election/candidates
-touch(KEYS[1])
+  'election/ask': `-- Holdfast: election/ask
+${touch}${publish}${clock}${electionTerms2}${electionCandidates}touch(KEYS[1])
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 return -1
 end
@@ -40,12 +72,15 @@ end
 publish(ARGV[5], ARGV[4], '1:ask:' .. term.token .. ':' .. ARGV[3] .. ':' .. ARGV[2])
 return 1
 `,
-  'election/begin': `-- insert touch
--- insert publish
--- insert election/terms
--- insert election/count-on
--- insert fenced-lock/assign-token
-touch(KEYS[1])
+  'election/begin': `-- Holdfast: election/begin
+${touch}${publish}${clock}${electionTerms2}local function countOn(key, token)
+local known = redis.pcall('get', key)
+local isLess = type(known) == 'string' and (#known < #token or (#known == #token and known < token))
+if not known or isLess then
+redis.call('set', key, token)
+end
+end
+${fencedLockAssignToken}touch(KEYS[1])
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 return 0
 end
@@ -72,24 +107,8 @@ end
 redis.call('pexpire', KEYS[2], ARGV[6])
 return { term.token, term.from }
 `,
-  'election/candidates.part': `local function firstOf(key, client)
-for place, owner in ipairs(redis.call('lrange', key, 0, -1)) do
-if string.match(owner, '^(.*):') == client then
-return owner, place
-end
-end
-end
-`,
-  'election/count-on.part': `local function countOn(key, token)
-local known = redis.pcall('get', key)
-local isLess = type(known) == 'string' and (#known < #token or (#known == #token and known < token))
-if not known or isLess then
-redis.call('set', key, token)
-end
-end
-`,
-  'election/look': `-- insert touch
-touch(KEYS[1])
+  'election/look': `-- Holdfast: election/look
+${touch}touch(KEYS[1])
 local owner = redis.call('hkeys', KEYS[1])[1] or ''
 local told = {}
 local kept = redis.call('lrange', KEYS[2], ARGV[1] == '' and -1 or 0, -1)
@@ -103,8 +122,9 @@ end
 local line = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
 return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, line }
 `,
-  'election/move-to-front.part': `-- insert election/candidates
-local function moveToFront(q, client)
+  'election/release': `-- Holdfast: election/release
+${publish}${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
+${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${electionTerms2}${electionCandidates}local function moveToFront(q, client)
 local owner, place = firstOf(q.list, client)
 if not owner or place == 1 then
 return
@@ -121,24 +141,18 @@ if earliest then
 redis.call('zadd', q.arrivals, 'xx', tonumber(earliest) - 1, owner)
 end
 end
-`,
-  'election/release': `-- insert touch
--- insert publish
--- insert fair-lock/queue
--- insert election/terms
--- insert election/move-to-front
--- include fair-lock/release
+local function openQueue()
+return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
+end
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 if mine and ARGV[9] ~= '' then
 touch(KEYS[1])
 besideLock(function()
-moveToFront(lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5]), ARGV[9])
+moveToFront(openQueue(), ARGV[9])
 end)
 end
-local answer = releaseFairLock(
-{ KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[8] },
-{ ARGV[1], '0', ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8] }
-)
+refuseCopies(KEYS[6], 0, ARGV[2], ARGV[3], ARGV[4])
+local answer = endHold(KEYS[1], ARGV[1], KEYS[8], openQueue, {}, ARGV[6], ARGV[7], ARGV[8])
 if mine then
 besideLock(function()
 local term = latestTerm(KEYS[7])
@@ -151,21 +165,4 @@ end)
 end
 return answer
 `,
-  'election/terms.part': `-- insert clock
-local function msNow()
-return string.format('%.0f', clock())
-end
-local function latestTerm(key)
-local text = redis.call('lindex', key, -1)
-local isRead, term = pcall(cjson.decode, text or '')
-return isRead and type(term) == 'table' and term or nil
-end
-local function replaceLatest(key, term)
-local before = redis.call('lindex', key, -1)
-redis.call('rpush', key, cjson.encode(term))
-redis.call('lrem', key, 1, before)
-end
-`,
 }
-
-export const electionSources = composed(electionTexts, luaTexts)

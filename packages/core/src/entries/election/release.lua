@@ -8,25 +8,25 @@
 --         [11] PUBLISH or SPUBLISH there
 -- RETURNS as fair-lock/release: 1 released, 0 this owner holds nothing, -n released, and a waiter of ours has n ms to use it
 -- RETRY   safe: compares the owner; a copy finds that it has nothing, moves nobody and ends nobody else's term
--- insert touch
 -- insert publish
--- insert fair-lock/queue
+-- insert fair-lock/end-hold
+-- insert tombstone
 -- insert election/terms
 -- insert election/move-to-front
--- include fair-lock/release
+local function openQueue()
+  return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
+end
 -- pcall: the way out of line is open also when something of another type has the name of the lock.
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 if mine and ARGV[9] ~= '' then
   -- First, so that Redis lets the line be written even when it is out of memory.
   touch(KEYS[1])
   besideLock(function()
-    moveToFront(lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5]), ARGV[9])
+    moveToFront(openQueue(), ARGV[9])
   end)
 end
-local answer = releaseFairLock(
-  { KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[8] },
-  { ARGV[1], '0', ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8] }
-)
+refuseCopies(KEYS[6], 0, ARGV[2], ARGV[3], ARGV[4])
+local answer = endHold(KEYS[1], ARGV[1], KEYS[8], openQueue, {}, ARGV[6], ARGV[7], ARGV[8])
 if mine then
   besideLock(function()
     local term = latestTerm(KEYS[7])

@@ -1,13 +1,35 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed, luaTexts } from '../door.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
+import { luaParts } from '../door.js'
 
-const observeTexts = {
-  'observe/clients': `-- insert clock
-redis.call('del', KEYS[2])
+const {
+  clock,
+  lockShape,
+  publish,
+} = luaParts
+
+export const observeSources = {
+  'observe/clients': `-- Holdfast: observe/clients
+${clock}redis.call('del', KEYS[2])
 return redis.call('zrangebyscore', KEYS[1], clock(), '+inf', 'withscores')
 `,
-  'observe/holding.part': `-- insert lock/shape
--- insert life
+  'observe/keys': `-- Holdfast: observe/keys
+local last = KEYS[#KEYS]
+local function touchProbe(key)
+redis.call('del', key)
+end
+touchProbe(last)
+local answer = {}
+local function add(key)
+answer[#answer + 1] = redis.call('type', key).ok
+answer[#answer + 1] = redis.call('pttl', key)
+end
+for i = 1, #KEYS - 1 do
+add(KEYS[i])
+end
+return answer
+`,
+  'observe/look': `-- Holdfast: observe/look
+${lockShape}local LONGEST_LIFE_MS = 120000
 local function numberOf(reply)
 return type(reply) == 'number' and reply or 0
 end
@@ -50,23 +72,6 @@ told[2 * i - 1], told[2 * i] = owners[i], ''
 end
 return owners.err and 0 or numberOf(redis.pcall('zcount', writers, now, now + LONGEST_LIFE_MS)), told
 end
-`,
-  'observe/keys': `local last = KEYS[#KEYS]
-local function touchProbe(key)
-redis.call('del', key)
-end
-touchProbe(last)
-local answer = {}
-local function add(key)
-answer[#answer + 1] = redis.call('type', key).ok
-answer[#answer + 1] = redis.call('pttl', key)
-end
-for i = 1, #KEYS - 1 do
-add(KEYS[i])
-end
-return answer
-`,
-  'observe/look': `-- insert observe/holding
 local time = redis.call('time')
 local nowUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(nowUs / 1000)
@@ -122,7 +127,8 @@ answer[#answer + 1] = lockAt(i)
 end
 return answer
 `,
-  'observe/read': `local last = KEYS[#KEYS]
+  'observe/read': `-- Holdfast: observe/read
+local last = KEYS[#KEYS]
 local function touchProbe(key)
 redis.call('del', key)
 end
@@ -137,8 +143,8 @@ add(KEYS[i])
 end
 return answer
 `,
-  'observe/report': `-- insert clock
-local now = clock()
+  'observe/report': `-- Holdfast: observe/report
+${clock}local now = clock()
 redis.call('zremrangebyscore', KEYS[2], '-inf', now)
 redis.call('zrem', KEYS[2], ARGV[1])
 if ARGV[2] == '0' then
@@ -150,10 +156,8 @@ redis.call('zadd', KEYS[2], now + tonumber(ARGV[2]), ARGV[1])
 redis.call('pexpire', KEYS[2], math.max(redis.call('pttl', KEYS[2]), tonumber(ARGV[2])))
 return 1
 `,
-  'observe/tell': `-- insert publish
-redis.call('del', KEYS[1])
+  'observe/tell': `-- Holdfast: observe/tell
+${publish}redis.call('del', KEYS[1])
 return publish('publish', ARGV[1], ARGV[2]) or 0
 `,
 }
-
-export const observeSources = composed(observeTexts, luaTexts)

@@ -1,10 +1,41 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed, luaTexts } from '../door.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
+import { luaParts } from '../door.js'
 
-const scheduleTexts = {
-  'schedule/begin': `-- insert touch
--- insert schedule/ticks
-local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
+const {
+  clock,
+  touch,
+} = luaParts
+const scheduleTicks = `local function ticksAt(key)
+local ticks = {}
+local kept = redis.call('hgetall', key)
+for i = 1, #kept, 2 do
+ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
+end
+return ticks
+end
+`
+const scheduleTicks2 = `local function asText(number)
+return string.format('%.0f', number)
+end
+local function isTooFarAhead(tick, now)
+return tick > now + 3600000
+end
+local function note(key, tick, entry, limits)
+redis.call('hset', key, asText(tick), cjson.encode(entry))
+redis.call('pexpire', key, limits.ttl)
+if redis.call('hlen', key) > tonumber(limits.most) then
+local oldest = tick
+for _, field in ipairs(redis.call('hkeys', key)) do
+oldest = math.min(oldest, tonumber(field))
+end
+redis.call('hdel', key, asText(oldest))
+end
+end
+`
+
+export const scheduleSources = {
+  'schedule/begin': `-- Holdfast: schedule/begin
+${touch}${scheduleTicks}${clock}${scheduleTicks2}local owner, limits = ARGV[1], { ttl = ARGV[4], most = ARGV[5] }
 if redis.call('hexists', KEYS[1], owner) == 0 then
 touch(KEYS[2])
 return { 5 }
@@ -63,9 +94,8 @@ end
 end
 return answer
 `,
-  'schedule/finish': `-- insert touch
--- insert schedule/ticks
-touch(KEYS[2])
+  'schedule/finish': `-- Holdfast: schedule/finish
+${touch}${scheduleTicks}${clock}${scheduleTicks2}touch(KEYS[2])
 local isLost = ARGV[2] == 'done' and redis.call('hexists', KEYS[1], ARGV[1]) == 0
 for tick, entry in pairs(ticksAt(KEYS[2])) do
 if entry.owner == ARGV[1] and entry.state == 'running' then
@@ -80,9 +110,8 @@ end
 end
 return 0
 `,
-  'schedule/miss': `-- insert touch
--- insert schedule/ticks
-touch(KEYS[1])
+  'schedule/miss': `-- Holdfast: schedule/miss
+${touch}${scheduleTicks}${clock}${scheduleTicks2}touch(KEYS[1])
 local now = clock()
 if redis.call('hexists', KEYS[1], ARGV[1]) == 1 or isTooFarAhead(tonumber(ARGV[1]), now) then
 return 0
@@ -91,37 +120,8 @@ local entry = { state = 'missed', from = asText(now) }
 note(KEYS[1], tonumber(ARGV[1]), entry, { ttl = ARGV[2], most = ARGV[3] })
 return 1
 `,
-  'schedule/read': `-- insert touch
-touch(KEYS[2])
+  'schedule/read': `-- Holdfast: schedule/read
+${touch}touch(KEYS[2])
 return { redis.call('hkeys', KEYS[1]), redis.call('hgetall', KEYS[2]) }
 `,
-  'schedule/ticks.part': `local function ticksAt(key)
-local ticks = {}
-local kept = redis.call('hgetall', key)
-for i = 1, #kept, 2 do
-ticks[tonumber(kept[i])] = cjson.decode(kept[i + 1])
-end
-return ticks
-end
--- insert clock
-local function asText(number)
-return string.format('%.0f', number)
-end
-local function isTooFarAhead(tick, now)
-return tick > now + 3600000
-end
-local function note(key, tick, entry, limits)
-redis.call('hset', key, asText(tick), cjson.encode(entry))
-redis.call('pexpire', key, limits.ttl)
-if redis.call('hlen', key) > tonumber(limits.most) then
-local oldest = tick
-for _, field in ipairs(redis.call('hkeys', key)) do
-oldest = math.min(oldest, tonumber(field))
-end
-redis.call('hdel', key, asText(oldest))
-end
-end
-`,
 }
-
-export const scheduleSources = composed(scheduleTexts, luaTexts)

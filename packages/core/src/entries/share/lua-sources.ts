@@ -1,12 +1,18 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed, luaTexts } from '../door.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
+import { luaParts } from '../door.js'
 
-const shareTexts = {
-  'share/enter': `-- insert touch
--- insert tombstone
--- insert clock
--- insert lock/note
-local now, holder = clock(), redis.call('hkeys', KEYS[1])[1]
+const {
+  clock,
+  lockForget,
+  lockNote,
+  publish,
+  tombstone,
+  touch,
+} = luaParts
+
+export const shareSources = {
+  'share/enter': `-- Holdfast: share/enter
+${touch}${tombstone}${clock}${lockNote}local now, holder = clock(), redis.call('hkeys', KEYS[1])[1]
 local kept = redis.call('hmget', KEYS[4], 'run', 'stored', 'fresh', 'usable', 'outdated', 'generation')
 local run, stored, outdated, generation = kept[1], kept[2], kept[5], kept[6]
 local mine = holder == ARGV[1]
@@ -58,11 +64,8 @@ end
 describe(KEYS[3], ARGV[1], 1, ARGV[6])
 return { 1, now, older, older and leftMs }
 `,
-  'share/finish': `-- insert tombstone
--- insert lock/forget
--- insert clock
--- insert publish
-refuseCopies(KEYS[2], 0, ARGV[2], ARGV[3], ARGV[4])
+  'share/finish': `-- Holdfast: share/finish
+${tombstone}${lockForget}${clock}${publish}refuseCopies(KEYS[2], 0, ARGV[2], ARGV[3], ARGV[4])
 local known = redis.call('hmget', KEYS[4], 'outdated', 'generation')
 local isOutdated, generation = known[1] == ARGV[1], known[2]
 local mine = redis.call('hdel', KEYS[1], ARGV[1]) == 1
@@ -87,8 +90,8 @@ end
 publish(ARGV[10], ARGV[9], '0')
 return isOutdated and 2 or 1
 `,
-  'share/invalidate': `-- insert clock
-local outdated, before = unpack(redis.call('hmget', KEYS[2], 'outdated', 'generation'))
+  'share/invalidate': `-- Holdfast: share/invalidate
+${clock}local outdated, before = unpack(redis.call('hmget', KEYS[2], 'outdated', 'generation'))
 redis.call('del', KEYS[2])
 local holder = redis.call('hkeys', KEYS[1])[1]
 local latest = tonumber(string.match(before or '', '^%d+$') or '0')
@@ -100,5 +103,3 @@ redis.call('pexpire', KEYS[2], holder and ARGV[1] or ARGV[2])
 return holder ~= outdated and holder or ''
 `,
 }
-
-export const shareSources = composed(shareTexts, luaTexts)

@@ -1,11 +1,17 @@
-// Generated from the .lua files by scripts/embed-lua.mjs. Do not edit.
-import { composed, luaTexts } from '../door.js'
+// Generated from the .lua files by scripts/lua-sources.mjs. Do not edit.
+import { luaParts } from '../door.js'
 
-const travelTexts = {
-  'travel/adopt': `-- insert touch
--- insert tombstone
--- insert lock/note
-touch(KEYS[1])
+const {
+  fencedLockAssignToken,
+  lockForget,
+  lockNote,
+  tombstone,
+  touch,
+} = luaParts
+
+export const travelSources = {
+  'travel/adopt': `-- Holdfast: travel/adopt
+${touch}${tombstone}${lockNote}touch(KEYS[1])
 if isLate(KEYS[2], ARGV[4]) then
 return 3
 end
@@ -14,8 +20,7 @@ if not mine and redis.call('hexists', KEYS[1], ARGV[2]) == 0 then
 local holder = redis.call('hgetall', KEYS[1])
 return { holder[1] and redis.call('pttl', KEYS[1]) or -2, holder[1] or '', holder[2] or 0 }
 end
--- insert fenced-lock/assign-token
-local token, failure
+${fencedLockAssignToken}local token, failure
 if KEYS[4] then
 token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
 end
@@ -31,9 +36,8 @@ end
 describe(KEYS[3], ARGV[1], 1, ARGV[7])
 return token and { token } or 1
 `,
-  'travel/hand-over': `-- insert tombstone
--- insert lock/forget
-refuseCopies(KEYS[2], 0, ARGV[4], ARGV[4], ARGV[5])
+  'travel/hand-over': `-- Holdfast: travel/hand-over
+${tombstone}${lockForget}refuseCopies(KEYS[2], 0, ARGV[4], ARGV[4], ARGV[5])
 if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then
 return redis.call('hexists', KEYS[1], ARGV[2])
 end
@@ -46,5 +50,3 @@ end
 return 1
 `,
 }
-
-export const travelSources = composed(travelTexts, luaTexts)

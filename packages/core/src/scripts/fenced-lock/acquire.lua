@@ -7,18 +7,34 @@
 --         [9] lifetime of the counter ms, 0 for none
 -- RETURNS {token} acquired; otherwise as lock/acquire: 3 superseded, {ttl ms, holder, holds, …} held
 -- RETRY   safe: an owner that has the lock already gets the same token, because no other owner counted since
--- include lock/acquire
+-- insert fenced-lock/assign-token
+-- Only when the lock is taken: a refused caller must not count, and HSET is what fails without memory.
+local function withToken(mine)
+  local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
+  if failure then
+    redis.call('del', KEYS[1], KEYS[3])
+  end
+  return failure or { token }
+end
+
+local isPlain = tonumber(ARGV[2]) == 1 and ARGV[5] == '0' and ARGV[7] == ''
+if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
+  redis.call('hset', KEYS[1], ARGV[1], 1)
+  redis.call('pexpire', KEYS[1], ARGV[3])
+  return withToken(false)
+end
+
+-- Defining these functions costs time, so an acquire of a free lock without a note has returned above.
+-- insert lock/take
+-- insert lock/note
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local answer = acquireLock({ KEYS[1], KEYS[2], KEYS[3] }, ARGV)
+local holder = mine and {} or redis.call('hgetall', KEYS[1])
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
+if not answer then
+  return { redis.call('pttl', KEYS[1]), holder[1], holder[2], 0, noteOf(KEYS[3], holder[1]) }
+end
 if answer ~= 1 then
   return answer
 end
-
--- insert fenced-lock/assign-token
--- Only now, when the lock is taken: a refused caller must not count, and HSET is what fails without memory.
-local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
-if failure then
-  redis.call('del', KEYS[1], KEYS[3])
-  return failure
-end
-return { token }
+describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
+return withToken(mine)

@@ -10,9 +10,7 @@
 --         {ttl ms, holder, holds, Redis time in ms until which this owner counts as alive in line or 0, and with a note
 --         of the holder: for how many ms it has held the lock, its traceparent} if another owner has the lock
 -- RETRY   safe: writes the absolute count; the tombstone refuses a copy that arrives after the acquisition has ended
-local holds = tonumber(ARGV[2])
-
-local isPlain = holds == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
+local isPlain = tonumber(ARGV[2]) == 1 and ARGV[5] == '0' and (ARGV[7] or '') == '' and not KEYS[4]
 if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
   -- HSET first: out of memory, Redis refuses it only as the first write of a script. After another write it would pass.
   redis.call('hset', KEYS[1], ARGV[1], 1)
@@ -21,32 +19,23 @@ if isPlain and redis.call('exists', KEYS[1], KEYS[2]) == 0 then
 end
 
 -- Defining these functions costs time, so the commonest acquire, a free lock without a note, has returned above.
--- insert touch
--- insert tombstone
+-- insert lock/take
 -- insert lock/note
 -- insert lock/line
 local mine = redis.call('hget', KEYS[1], ARGV[1])
 -- Not EXISTS: fields can have times of their own, and the key outlives the last of them for a moment.
 local holder = mine and {} or redis.call('hgetall', KEYS[1])
-local free = not mine and #holder == 0
 -- pcall: if the key has another type there is no line, and the waiter relies on messages.
 local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
-local superseded = isLate(KEYS[2], ARGV[4])
-
-if not superseded and (mine or (free and holds == 1)) then
-  redis.call('hset', KEYS[1], ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  if line then
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
+if answer then
+  if answer == 1 and line then
     leave(line, ARGV[1])
   end
-  describe(KEYS[3], ARGV[1], holds, ARGV[7])
-  return 1
+  if answer == 1 then
+    describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
+  end
+  return answer
 end
-
-touch(KEYS[1])
-if superseded or holds > 1 then return superseded and 3 or 2 end
 local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }

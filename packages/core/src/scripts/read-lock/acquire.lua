@@ -7,41 +7,22 @@
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when a writer has it, or waits for it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
--- insert touch
+-- insert lock/take
 -- insert read-lock/writers
--- insert tombstone
 -- insert lock/note
 -- insert lock/is-free
 -- insert read-lock/holder
-local holds = tonumber(ARGV[2])
-local superseded = isLate(KEYS[2], ARGV[4])
 local mode = redis.call('hget', KEYS[1], 'mode')
 local mine = mode and redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local open = mode == 'read' or not mode and isFree(KEYS[1])
-local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
 if open and not mine and ARGV[8] == '1' then
   open = not writersWait(KEYS[3])
 end
-
-if not superseded and (mine or ((open or joins) and holds == 1)) then
-  redis.call('hset', KEYS[1], ARGV[1], holds, 'mode', mode or 'read')
-  redis.call('pexpire', KEYS[1], mode and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
-  for i = 1, holds do
-    if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
-      redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
-    end
+local joins = mode == 'write' and ARGV[7] ~= '' and redis.call('hexists', KEYS[1], ARGV[7]) == 1
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, open or joins, mode, mode or 'read')
+for i = 1, answer == 1 and tonumber(ARGV[2]) or 0 do
+  if redis.call('pttl', KEYS[4] .. ':' .. i) < tonumber(ARGV[3]) then
+    redis.call('set', KEYS[4] .. ':' .. i, '1', 'px', ARGV[3])
   end
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  return 1
 end
-
-touch(KEYS[1])
-if superseded then
-  return 3
-end
-if holds > 1 then
-  return 2
-end
-return heldBy(KEYS[1], KEYS[5])
+return answer or heldBy(KEYS[1], KEYS[5])

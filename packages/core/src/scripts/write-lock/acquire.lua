@@ -8,35 +8,20 @@
 -- RETURNS 1 acquired, 2 lost (a re-entry found nothing to re-enter), 3 superseded (a late copy),
 --         {ttl ms, a holder, its holds, owners, and with a note its ms and traceparent} when another owner has it
 -- RETRY   safe: writes the absolute count; a copy that comes after the acquisition ended meets the tombstone
--- insert touch
+-- insert lock/take
 -- insert read-lock/writers
--- insert tombstone
 -- insert lock/note
 -- insert lock/is-free
 -- insert read-lock/holder
-local holds = tonumber(ARGV[2])
-local superseded = isLate(KEYS[2], ARGV[4])
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
-local free = not mine and isFree(KEYS[1])
-
-if not superseded and (mine or (free and holds == 1)) then
-  redis.call('hset', KEYS[1], 'mode', 'write', ARGV[1], holds)
-  redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
+local answer = take(KEYS[1], KEYS[2], ARGV, mine, not mine and isFree(KEYS[1]), mine, 'write')
+if answer == 1 then
   -- pcall: a key of another type as the line of writers must not make a granted lock look refused.
   redis.pcall('zrem', KEYS[3], ARGV[1])
-  if ARGV[5] ~= '0' then
-    redis.call('set', KEYS[2], ARGV[5], 'px', ARGV[6])
-  end
-  describe(KEYS[4], ARGV[1], holds, ARGV[8])
-  return 1
+  describe(KEYS[4], ARGV[1], tonumber(ARGV[2]), ARGV[8])
 end
-
-touch(KEYS[1])
-if superseded then
-  return 3
-end
-if holds > 1 then
-  return 2
+if answer then
+  return answer
 end
 if ARGV[7] ~= '0' then
   local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
