@@ -128,14 +128,21 @@ export default tseslint.config(
   },
   {
     files: ['packages/{bullmq,fence,otel,redlock,redis-semaphore}/src/**/*.ts'],
-    rules: imports(noTesting, noClient, forbid(['@holdfast/*/*'], 'Only the public entry of core.')),
+    rules: imports(
+      noTesting,
+      noClient,
+      forbid(['@holdfast/*/*', '!@holdfast/core/siblings'], 'Only the public entry of core.'),
+    ),
   },
   {
     files: ['packages/board/src/**/*.ts'],
     rules: imports(
       noTesting,
       noClient,
-      forbid(['@holdfast/*/*', '!@holdfast/core/observe'], 'Only what core has for those who look.'),
+      forbid(
+        ['@holdfast/*/*', '!@holdfast/core/observe', '!@holdfast/core/siblings'],
+        'Only what core has for those who look.',
+      ),
     ),
   },
   {

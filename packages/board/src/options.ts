@@ -1,4 +1,5 @@
-import { checkOptions, InvalidArgumentError, type KnownKeys } from '@holdfast/core'
+import { InvalidArgumentError } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 
 /** The action that `authorize` is asked about. */
 export type BoardAction =

@@ -1,12 +1,12 @@
 import {
   detached,
   isLockError,
-  nativeSignal,
   type Hold,
   type LockBusyError,
   type LockHold,
   type LockTimeoutError,
 } from '@holdfast/core'
+import { nativeSignal } from '@holdfast/core/siblings'
 import type { Job, Processor } from 'bullmq'
 import { lockOf } from './lock-of.js'
 import {

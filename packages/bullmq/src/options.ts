@@ -1,11 +1,5 @@
-import {
-  checkOptions,
-  InvalidArgumentError,
-  type AnyLock,
-  type KnownKeys,
-  type LockClient,
-  type LockHold,
-} from '@holdfast/core'
+import { InvalidArgumentError, type AnyLock, type LockClient, type LockHold } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 import type { Job } from 'bullmq'
 
 /**

@@ -1,12 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-export type {
-  BareCallsPolicy,
-  ContextEndPolicy,
-  Interop,
-  LockClientOptions,
-  ReplicaOptions,
-  ShardedPubSub,
-} from './options.js'
+export type { LockClientOptions } from './options.js'
 export { LockClient } from './lock-client.js'
 export { detached } from './context/ambient.js'
 export type { Lock } from './locks/lock.js'
@@ -17,7 +10,7 @@ export type { MultiLock } from './compound/multi-lock.js'
 export type { RedLock, RedLockOptions } from './compound/red-lock.js'
 export type { FencedHold, FencedLock } from './locks/fenced-lock.js'
 export type { FencedLockOptions } from './kinds/fenced-options.js'
-export type { ConstantBackoff, ExponentialBackoff, SpinLockOptions } from './kinds/backoff.js'
+export type { SpinLockOptions } from './kinds/backoff.js'
 export type { CountDownLatch } from './synchronizers/count-down-latch.js'
 export type { Permit } from './synchronizers/permit.js'
 export type {
@@ -30,36 +23,17 @@ export type { Semaphore } from './synchronizers/semaphore.js'
 export type { WaitOptions } from './synchronizers/wait-limits.js'
 export { fencedSet } from './locks/fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './locks/fenced-set.js'
-export type { ForeignLocks } from './arguments/foreign-locks.js'
 export type { LockOptions } from './kinds/lock-options.js'
 export type { AcquireOptions } from './acquire/acquire-options.js'
 export type { LockThread } from './lock-thread.js'
 export { LOCK_CHANNELS } from './diagnostics/channels.js'
-export type {
-  AcquisitionPath,
-  CallOutcome,
-  LockKind,
-  ObservedCall,
-  ObservedHold,
-  ObservedRenewal,
-} from './diagnostics/messages.js'
+export type { LockKind, ObservedCall, ObservedHold, ObservedRenewal } from './diagnostics/messages.js'
 export type { Hold } from './hold.js'
 export type { LockHold, ReleaseOptions, ReleaseOutcome } from './hold.js'
 export type { AnyLock, ForceUnlockOptions } from './locks/any-lock.js'
-export type { LockEventListener, LockEventName, LockEvents } from './events.js'
-export type { Clock, Runtime } from './runtime/runtime.js'
-export type { IoredisClient, IoredisScripting } from './redis/ioredis/client.js'
-export type { IoredisCluster, IoredisNode } from './redis/ioredis/cluster.js'
-export type { NodeRedisClient, NodeRedisScripting } from './redis/node-redis/client.js'
-export type {
-  NodeRedisCluster,
-  NodeRedisClusterNode,
-  NodeRedisOfSeveral,
-  NodeRedisPool,
-  NodeRedisSentinel,
-} from './redis/node-redis/several.js'
-export type { RedisTarget } from './redis/open-port.js'
-export type { RedisSource } from './redis/redis-source.js'
+export type { LockEvents } from './events.js'
+export type { Runtime } from './runtime/runtime.js'
+export type { RedisTarget } from './redis/redis-target.js'
 export {
   ClientClosedError,
   ContextRequiredError,
@@ -77,19 +51,7 @@ export {
   WrongTypeError,
   isLockError,
 } from './errors.js'
-export type {
-  AnyLockError,
-  CommandOutcome,
-  LockErrorCode,
-  LockErrorDetails,
-  LeaseEnd,
-  LossReason,
-  NodeReport,
-  TimeoutDetails,
-} from './errors.js'
-export { nativeSignal } from './arguments/native-signal.js'
-export { checkOptions } from './arguments/validate.js'
-export type { KnownKeys } from './arguments/unknown-key.js'
+export type { AnyLockError, LockErrorCode, LossReason } from './errors.js'
 export type { InspectAllOptions, LocksInspection } from './inspect/inspect-all.js'
-export type { InspectedKind, LockInspection } from './inspect/lock-inspection.js'
+export type { LockInspection } from './inspect/lock-inspection.js'
 export type { LockHolder } from './lock-holder.js'

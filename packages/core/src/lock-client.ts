@@ -21,13 +21,10 @@ import type { Semaphore } from './synchronizers/semaphore.js'
 import { SynchronizerFactory } from './synchronizers/synchronizer-factory.js'
 import { openSession, type OpenSession } from './client/open-session.js'
 import { resolveOptions, type LockClientOptions } from './options.js'
-import { portOf, refusalOfScripts, untilReady, type RedisTarget } from './redis/open-port.js'
-import type { IoredisClient } from './redis/ioredis/client.js'
-import type { IoredisCluster } from './redis/ioredis/cluster.js'
-import type { NodeRedisClient } from './redis/node-redis/client.js'
-import type { NodeRedisOfSeveral } from './redis/node-redis/several.js'
+import { portOf, refusalOfScripts, untilReady } from './redis/open-port.js'
 import type { RedisPort } from './redis/redis-port.js'
-import { sourceIn, type RedisSource } from './redis/redis-source.js'
+import { sourceIn } from './redis/redis-source.js'
+import type { RedisTarget } from './redis/redis-target.js'
 import { shutDown } from './client/shutdown.js'
 import { LockThread } from './lock-thread.js'
 import { checkWork } from './arguments/lazy-result.js'
@@ -65,10 +62,7 @@ export class LockClient {
    * client may be connected later. In tests, a `TestRedis` of `@holdfast/testing`.
    * @throws InvalidArgumentError
    */
-  constructor(
-    redis: IoredisClient | IoredisCluster | NodeRedisClient | NodeRedisOfSeveral | RedisSource,
-    options?: LockClientOptions,
-  )
+  constructor(redis: RedisTarget, options?: LockClientOptions)
   /** @internal */
   constructor(redis: unknown, options: LockClientOptions | undefined, port: RedisPort)
   constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
@@ -91,7 +85,7 @@ export class LockClient {
    *   unknown host, a bad certificate, a user that may not run scripts, a server without Lua, or one older than Redis 6.2
    * @throws InvalidArgumentError also for a database that Redis refuses
    */
-  static async connect(target: RedisTarget, options?: LockClientOptions): Promise<LockClient> {
+  static async connect(target: string | object, options?: LockClientOptions): Promise<LockClient> {
     const usable = targetOf(target)
     const port = await openTarget(usable, resolveOptions(options, sourceIn(usable) ?? undefined))
     const client = new LockClient(usable, options, port)

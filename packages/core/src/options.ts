@@ -21,24 +21,6 @@ import {
   type Runtime,
 } from './runtime/runtime.js'
 
-/** How to treat Redisson-style calls outside any context, where two callers cannot be told apart. */
-export type BareCallsPolicy = 'warn' | 'allow' | 'throw'
-
-/** How to treat levels that are still held when their context ends. */
-export type ContextEndPolicy = 'warn' | 'release' | 'keep'
-
-/** How many replicas must acknowledge a lease, and how long to wait for them, ms. */
-export interface ReplicaOptions {
-  acks: number
-  timeoutMs?: number | undefined
-}
-
-/** Whether lock messages on a Redis Cluster use sharded Pub/Sub. */
-export type ShardedPubSub = 'auto' | 'on' | 'off'
-
-/** Whether clients other than Holdfast use the same locks. */
-export type Interop = 'redisson' | 'none'
-
 /** All durations in milliseconds. */
 export interface LockClientOptions {
   /**
@@ -100,14 +82,14 @@ export interface LockClientOptions {
   /** Maximum age of a renewed hold: after it renewal stops, so that a stuck holder loses its lock. Default: off. */
   maxHoldMs?: number | undefined
   /** How to treat Redisson-style calls outside any context. Default 'warn'. */
-  bareCalls?: BareCallsPolicy | undefined
+  bareCalls?: 'warn' | 'allow' | 'throw' | undefined
   /**
    * What happens to levels that are still held when their context ends (`run`, `fork`, a request, a decorated method, a
    * `withLock`). 'warn': they stay held, and a process warning says so. 'keep': they stay held. 'release': their signal
    * aborts at once, and the lock is released when its holder releases it, after `graceMs`, or when the client closes;
    * meanwhile it is not renewed. Default 'warn'.
    */
-  onContextEnd?: ContextEndPolicy | undefined
+  onContextEnd?: 'warn' | 'release' | 'keep' | undefined
   /**
    * How long holders have to finish: in `close()`, unless that says otherwise, and with `onContextEnd: 'release'`, but there
    * no longer than the lease. Default 5,000. Longer: fewer are interrupted, and others wait longer.
@@ -143,7 +125,7 @@ export interface LockClientOptions {
    * `resyncInterval`. Requires `pushedGrants`, and no `replicas`. Default 'redisson': every release is published, or
    * grants the lock to a waiter.
    */
-  interop?: Interop | undefined
+  interop?: 'redisson' | 'none' | undefined
   /**
    * What to do where a string has the name of a lock: the lock of another library, such as redlock. Default 'error':
    * WRONG_TYPE. 'wait': it counts as held until it is gone; one waiter of a client and name looks again, every 5 to
@@ -161,13 +143,13 @@ export interface LockClientOptions {
    * 1,000. Default: off, the primary's reply is enough. More: fail-overs lose fewer locks, and none when all replicas
    * have the lease; while replicas are unavailable or late, locks cannot be acquired.
    */
-  replicas?: ReplicaOptions | undefined
+  replicas?: { acks: number; timeoutMs?: number | undefined } | undefined
   /**
    * On a Redis Cluster, whether lock messages use sharded Pub/Sub (SPUBLISH). All clients of a lock must agree, Java
    * clients included. Default 'auto', like Redisson: when the servers support it (Redis 7). Elsewhere it has no
    * effect.
    */
-  shardedPubSub?: ShardedPubSub | undefined
+  shardedPubSub?: 'auto' | 'on' | 'off' | undefined
   /**
    * For tests and simulators: replaces the source of time and timers (three methods, together), of scheduling, randomness or
    * ids. Default: the system's, whose timers keep the process alive only while a caller awaits them; on a `TestRedis` its own.
@@ -203,7 +185,9 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   shardedPubSub: true,
   runtime: true,
 }
-const REPLICA_OPTIONS: KnownKeys<ReplicaOptions> = { acks: true, timeoutMs: true }
+const REPLICA_OPTIONS: KnownKeys<Given<'replicas'>> = { acks: true, timeoutMs: true }
+
+type Given<Option extends keyof LockClientOptions> = NonNullable<LockClientOptions[Option]>
 
 export interface ResolvedOptions {
   readonly clientName: string
@@ -220,19 +204,19 @@ export interface ResolvedOptions {
   readonly leaseMs: number | undefined
   readonly maxWaiting: number | undefined
   readonly maxHoldMs: number | undefined
-  readonly bareCalls: BareCallsPolicy
-  readonly onContextEnd: ContextEndPolicy
+  readonly bareCalls: Given<'bareCalls'>
+  readonly onContextEnd: Given<'onContextEnd'>
   readonly graceMs: number
   readonly waitingThreshold: number
   /** undefined: off. */
   readonly describeHolds: true | (() => string | undefined) | undefined
   readonly localPassing: boolean
   readonly pushedGrants: boolean
-  readonly interop: Interop
+  readonly interop: Given<'interop'>
   readonly foreignLocks: ForeignRule
   readonly localReentry: boolean
   readonly replicas: ReplicaAcks | undefined
-  readonly shardedPubSub: ShardedPubSub
+  readonly shardedPubSub: Given<'shardedPubSub'>
   readonly runtime: Runtime
   /** The same, with timers that do not keep the process alive. */
   readonly background: Runtime
@@ -352,7 +336,7 @@ function describing(given: LockClientOptions['describeHolds'] = false): Resolved
   return given === false ? undefined : given
 }
 
-function replicaAcks(given: ReplicaOptions | undefined): ReplicaAcks | undefined {
+function replicaAcks(given: LockClientOptions['replicas']): ReplicaAcks | undefined {
   if (given === undefined) {
     return undefined
   }

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidArgumentError, type KnownKeys } from '@holdfast/core'
+import { InvalidArgumentError } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 
 /** The proof of who came later: a hold of a fenced lock, or a term of an election. A shared run has no token. */
 export interface TokenHolder {

@@ -1,4 +1,5 @@
-import { InvalidArgumentError, type KnownKeys } from '@holdfast/core'
+import { InvalidArgumentError } from '@holdfast/core'
+import { type KnownKeys } from '@holdfast/core/siblings'
 import { type Claim, claimOf, type FenceOptions, type TokenHolder } from './claim.js'
 
 /** Where the library does not tell MariaDB from MySQL. */

@@ -1,5 +1,6 @@
 import { Inject } from '@nestjs/common'
-import { checkOptions, InvalidArgumentError, type KnownKeys, type LockClient } from '@holdfast/core'
+import { InvalidArgumentError, type LockClient } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 import { exclusive, type ExclusiveRun, type Scheduled } from '@holdfast/core/schedule'
 import { copyMetadata } from './metadata.js'
 import { getLocksToken } from './tokens.js'

@@ -1,5 +1,6 @@
 import type { DiscoveryService } from '@nestjs/core'
-import { checkOptions, InvalidArgumentError, type KnownKeys, type LockClient } from '@holdfast/core'
+import { InvalidArgumentError, type LockClient } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 import { getElection, type ElectionOptions, type Term } from '@holdfast/core/election'
 import type { LocksModuleExtras } from './options.js'
 import { EXTRAS } from './tokens.js'

@@ -1,11 +1,6 @@
 import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
-import {
-  checkOptions,
-  InvalidArgumentError,
-  type KnownKeys,
-  type LockClient,
-  type LockClientOptions,
-} from '@holdfast/core'
+import { InvalidArgumentError, type LockClient, type LockClientOptions } from '@holdfast/core'
+import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
 import { lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
 
 /** The options of `LocksModule`. All durations are milliseconds. */

@@ -1,4 +1,4 @@
-import type { IoredisClient, IoredisCluster, NodeRedisClient } from '@holdfast/core'
+import type { RedisTarget } from '@holdfast/core'
 
 /** An ioredis `Redis` or `Cluster`, or a client of node-redis. */
-export type RedisClient = IoredisClient | IoredisCluster | NodeRedisClient
+export type RedisClient = RedisTarget

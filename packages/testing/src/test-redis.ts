@@ -1,4 +1,4 @@
-import type { RedisSource, Runtime } from '@holdfast/core'
+import type { Runtime } from '@holdfast/core'
 import { checkKeys } from './check-keys.js'
 import { asClientHasIt } from './client/line.js'
 import { Port } from './client/port.js'
@@ -30,7 +30,7 @@ export interface StartOptions {
  * A Redis in the process, for tests of code that uses Holdfast: `new LockClient(new TestRedis())`. It runs the scripts
  * that a real one would run. Clients on one TestRedis share its keys, as processes share a server; it needs no closing.
  */
-export class TestRedis implements RedisSource {
+export class TestRedis {
   /** The symbol by which LockClient finds it. */
   readonly '@holdfast/redis': object
   private readonly time: VirtualTime

@@ -14,6 +14,7 @@ const PACKAGES = [
   '@holdfast/core/observe',
   '@holdfast/core/schedule',
   '@holdfast/core/share',
+  '@holdfast/core/siblings',
   '@holdfast/core/travel',
   'holdfast',
   '@holdfast/watchdog',

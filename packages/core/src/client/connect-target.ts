@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '../errors.js'
 import { checkDatabase } from '../redis/database.js'
 import { isPlainObject } from '../runtime/plain-object.js'
 import type { PortOptions } from '../redis/port-options.js'
-import { connectPort, isClient, type RedisTarget } from '../redis/open-port.js'
+import { connectPort, isClient, type ConnectTarget } from '../redis/open-port.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import { unusableOptions } from '../redis/unusable-client.js'
 
@@ -15,7 +15,7 @@ const OF_VALKEY = /^valkey(s?):\/\//i
  * Checks the argument of `LockClient.connect`. Redis clients accept anything, and then connect to localhost.
  * @throws InvalidArgumentError
  */
-export function targetOf(given: unknown): RedisTarget {
+export function targetOf(given: unknown): ConnectTarget {
   if (isUrl(given)) {
     return urlOf(given.href)
   }
@@ -94,7 +94,7 @@ function withDatabase(text: string, other: unknown): string {
 }
 
 /** @throws InvalidArgumentError */
-export async function openTarget(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
+export async function openTarget(target: ConnectTarget, options: PortOptions): Promise<RedisPort> {
   try {
     return await connectPort(target, options)
   } catch (error) {

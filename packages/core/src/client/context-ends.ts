@@ -2,7 +2,7 @@ import type { Context, Reenterable } from '../context/context.js'
 import type { Loss } from '../hold.js'
 import { OncePerName, warn } from '../events.js'
 import { originInWords, type CallOrigins } from '../diagnostics/call-origins.js'
-import type { ContextEndPolicy } from '../options.js'
+import type { ResolvedOptions } from '../options.js'
 import type { Background } from '../runtime/background.js'
 import type { HeldLock } from './held-locks.js'
 import { settleWithin } from '../runtime/settle-within.js'
@@ -30,7 +30,7 @@ export class ContextEnds {
 
   constructor(
     private readonly parts: Parts,
-    private readonly policy: ContextEndPolicy,
+    private readonly policy: ResolvedOptions['onContextEnd'],
     private readonly graceMs: number,
   ) {}
 

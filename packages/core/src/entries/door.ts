@@ -9,7 +9,8 @@ export { unavailableOrThrow } from '../acquire/call-in-progress.js'
 export type { LevelRequest } from '../acquire/levels.js'
 export { ruleFor } from '../arguments/another-copy.js'
 export { checkWork, refuseGenerator, refuseLazy, refuseLazyMethod } from '../arguments/lazy-result.js'
-export { followed } from '../arguments/native-signal.js'
+export { followed, nativeSignal } from '../arguments/native-signal.js'
+export type { KnownKeys } from '../arguments/unknown-key.js'
 export {
   checkClient,
   checkDuration,
@@ -21,6 +22,7 @@ export {
   checkName,
   checkObject,
   checkOneOf,
+  checkOptions,
   checkWait,
 } from '../arguments/validate.js'
 export type { Context } from '../context/context.js'

@@ -30,7 +30,7 @@ import { olderThanSupported, unusableClient } from './unusable-client.js'
  * A URL (`redis:`, `rediss:`, `valkey:` or `valkeys:`), options, or an existing client, which the caller keeps
  * owning. Options with a `url` or a `socket` are for node-redis, all others for ioredis.
  */
-export type RedisTarget = string | object
+export type ConnectTarget = string | object
 
 /** @throws InvalidArgumentError */
 export function portOf(client: unknown, options: PortOptions): RedisPort {
@@ -74,7 +74,7 @@ function portOfSeveral(client: NodeRedisOfSeveral, options: PortOptions): RedisP
 }
 
 /** Opens a connection unless the target is a client already. @throws InvalidArgumentError */
-export async function connectPort(target: RedisTarget, options: PortOptions): Promise<RedisPort> {
+export async function connectPort(target: ConnectTarget, options: PortOptions): Promise<RedisPort> {
   if (isNodeRedisClient(target) || isNodeRedisOfSeveral(target)) {
     if (!target.isOpen) {
       // node-redis requires an explicit connect(). Its result arrives as events.
@@ -100,7 +100,7 @@ export function isClient(given: unknown): given is object {
   )
 }
 
-async function openPort(target: RedisTarget, timing: PortTiming): Promise<RedisPort> {
+async function openPort(target: ConnectTarget, timing: PortTiming): Promise<RedisPort> {
   const isForNodeRedis = typeof target === 'object' && ('url' in target || 'socket' in target)
   const socket = socketIn(target)
   const ioredis = isForNodeRedis ? null : await loadIoredis()
@@ -124,7 +124,7 @@ async function openPort(target: RedisTarget, timing: PortTiming): Promise<RedisP
 }
 
 /** The path of a socket, with options behind a question mark: of each client only the newest versions read that. */
-function socketIn(target: RedisTarget): { readonly path: string; readonly db?: string } | null {
+function socketIn(target: ConnectTarget): { readonly path: string; readonly db?: string } | null {
   if (typeof target !== 'string' || !target.startsWith('/')) {
     return null
   }
@@ -148,7 +148,7 @@ export function openNodeRedis(nodeRedis: NodeRedis, options: object, timing: Por
 }
 
 /** Without the URL, which may contain a password. */
-function notInstalled(target: RedisTarget, isForNodeRedis: boolean): InvalidArgumentError {
+function notInstalled(target: ConnectTarget, isForNodeRedis: boolean): InvalidArgumentError {
   if (typeof target === 'string') {
     const rule = 'an existing client: neither ioredis, redis (node-redis) nor iovalkey is installed'
     return new InvalidArgumentError('target', 'a URL', rule)

@@ -14,8 +14,8 @@ import {
   type Lock,
   type LockClientOptions,
   type LockHold,
-  type NodeRedisScripting,
 } from '../../src/index.js'
+import type { NodeRedisScripting } from '../../src/redis/node-redis/client.js'
 import { resolveOptions } from '../../src/options.js'
 import { openNodeRedis } from '../../src/redis/open-port.js'
 import { backgroundRuntime, systemRuntime } from '../../src/runtime/runtime.js'

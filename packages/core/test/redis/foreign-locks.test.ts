@@ -5,10 +5,10 @@ import {
   LockTimeoutError,
   WrongTypeError,
   type AnyLock,
-  type ForeignLocks,
   type Lock,
   type LockClient,
 } from '../../src/index.js'
+import type { ForeignLocks } from '../../src/arguments/foreign-locks.js'
 import { lookScript } from '../../src/scripts/foreign-lock.js'
 import { heartbeatScript } from '../../src/scripts/fair-lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { createRequire } from 'node:module'
-import { LockClient, fencedSet, type IoredisClient } from '../../src/index.js'
+import { LockClient, fencedSet } from '../../src/index.js'
+import type { IoredisClient } from '../../src/redis/ioredis/client.js'
 import { soon, useRig } from './support/rig.js'
 
 // A fork of ioredis, used through the port of ioredis. Its contract is the project iovalkey of `npm run test:clients`.

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals'
-import { LockTimeoutError, type Clock, type LockClient, type SpinLockOptions } from '../../src/index.js'
+import { LockTimeoutError, type LockClient, type SpinLockOptions } from '../../src/index.js'
+import type { Clock } from '../../src/runtime/runtime.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon } from './support/rig.js'

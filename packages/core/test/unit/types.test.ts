@@ -8,13 +8,9 @@ import {
   createCluster as createCluster5,
   createSentinel as createSentinel5,
 } from 'redis5'
-import {
-  isLockError,
-  LockClient,
-  LockTimeoutError,
-  type IoredisScripting,
-  type NodeRedisScripting,
-} from '../../src/index.js'
+import { isLockError, LockClient, LockTimeoutError } from '../../src/index.js'
+import type { IoredisScripting } from '../../src/redis/ioredis/client.js'
+import type { NodeRedisScripting } from '../../src/redis/node-redis/client.js'
 import { SharedError } from '../../src/entries/share/index.js'
 
 // What this file shows is that it compiles: both majors fit the structural type without a cast.

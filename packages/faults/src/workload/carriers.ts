@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IoredisClient, IoredisCluster, NodeRedisCluster, NodeRedisSentinel } from '@holdfast/core'
+import type { RedisTarget } from '@holdfast/core'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster, createSentinel } from 'redis'
 
@@ -7,11 +7,11 @@ import { createCluster, createSentinel } from 'redis'
 export const CARRIERS = ['ioredis', 'node-redis'] as const
 export type CarrierName = (typeof CARRIERS)[number]
 
-type OfNodeRedis = NodeRedisCluster | NodeRedisSentinel
+type OfNodeRedis = ReturnType<typeof createCluster> | ReturnType<typeof createSentinel>
 
 /** A client that a LockClient is made of. */
 export interface Carrier {
-  readonly client: IoredisClient | IoredisCluster | OfNodeRedis
+  readonly client: RedisTarget
   /** Resolves when its connections have ended. */
   end(): Promise<void>
 }

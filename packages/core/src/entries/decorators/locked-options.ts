@@ -1,10 +1,4 @@
-import {
-  InvalidArgumentError,
-  type KnownKeys,
-  type LockClient,
-  type AnyLock,
-  checkOptions,
-} from '../../index.js'
+import { InvalidArgumentError, type LockClient, type AnyLock } from '../../index.js'
 import {
   checkLevelLease,
   checkRenew,
@@ -14,6 +8,8 @@ import {
   checkMaxWaiting,
   checkName,
   checkOneOf,
+  type KnownKeys,
+  checkOptions,
 } from '../door.js'
 
 /** Makes the lock of a name, for kinds without a keyword. */

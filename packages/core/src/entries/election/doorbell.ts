@@ -1,11 +1,11 @@
-import type { Clock } from '../../index.js'
+import type { Runtime } from '../../index.js'
 
 /** Ends one wait early. A ring while nobody waits counts for the next wait. */
 export class Doorbell {
   private hasRung = false
   private wake: (() => void) | null = null
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Runtime) {}
 
   readonly ring = (): void => {
     this.hasRung = true

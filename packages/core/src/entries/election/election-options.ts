@@ -1,5 +1,14 @@
-import { type KnownKeys, checkOptions, InvalidArgumentError } from '../../index.js'
-import { checkDuration, checkFunction, checkLease, checkOneOf, type LockServices, warn } from '../door.js'
+import { InvalidArgumentError } from '../../index.js'
+import {
+  checkDuration,
+  checkFunction,
+  checkLease,
+  checkOneOf,
+  type LockServices,
+  warn,
+  type KnownKeys,
+  checkOptions,
+} from '../door.js'
 
 /** All durations in milliseconds. */
 export interface ElectionOptions {

@@ -1,4 +1,4 @@
-import { nativeSignal, checkOptions, InvalidArgumentError, type LockClient } from '../../index.js'
+import { InvalidArgumentError, type LockClient } from '../../index.js'
 import {
   checkWork,
   checkClient,
@@ -10,6 +10,8 @@ import {
   type LockProtocol,
   randomHex,
   showsOnly,
+  nativeSignal,
+  checkOptions,
 } from '../door.js'
 import { Campaign, type TermWork } from './campaign.js'
 import { CandidateUnavailableError } from './candidate-unavailable-error.js'

@@ -1,5 +1,5 @@
-import { type LockErrorCode, type KnownKeys, checkOptions } from '../../index.js'
-import { checkDuration, checkOneOf } from '../door.js'
+import { type LockErrorCode } from '../../index.js'
+import { checkDuration, checkOneOf, type KnownKeys, checkOptions } from '../door.js'
 
 /** How lock errors become HTTP responses. */
 export interface LockErrorAnswers {

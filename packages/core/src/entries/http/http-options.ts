@@ -1,4 +1,4 @@
-import { type KnownKeys, nativeSignal, checkOptions } from '../../index.js'
+import { type KnownKeys, nativeSignal, checkOptions } from '../door.js'
 import { checkAnswers, type LockErrorAnswers } from './http-error.js'
 
 /** When the requests of a middleware end. */

@@ -1,5 +1,5 @@
-import { nativeSignal, type LockClient } from '../../index.js'
-import { checkClient, followed } from '../door.js'
+import { type LockClient } from '../../index.js'
+import { checkClient, followed, nativeSignal } from '../door.js'
 import { RequestAbortedError } from './http-error.js'
 
 /** The part of `LockClient` that opens contexts. */

@@ -1,4 +1,4 @@
-import { checkOptions, type KnownKeys, type LockKind, type LockClient } from '../../index.js'
+import { type LockKind, type LockClient } from '../../index.js'
 import {
   checkInteger,
   type LockServices,
@@ -7,6 +7,8 @@ import {
   observerChannels,
   reportKeys,
   sessionOf,
+  checkOptions,
+  type KnownKeys,
 } from '../door.js'
 import { LiveFeed, type Present } from './live-feed.js'
 import { INTERVALS_KEPT, MOST_LOSSES, MOST_TOLD, textOf, type ReportedWaits } from './report-text.js'

@@ -1,4 +1,4 @@
-import type { LockHolder, InspectedKind } from '../../index.js'
+import type { LockHolder, LockInspection } from '../../index.js'
 import { lockHolder, partsOfOwner, foreign } from '../door.js'
 import type { Overtakings } from './overtakings.js'
 import type { LookReply } from './scripts.js'
@@ -16,7 +16,7 @@ export interface SeenWaiter {
 export interface SeenLock {
   readonly name: string
   /** Only what Redis shows: `read-write`, or `fair` while it has waiters. Other kinds look alike. */
-  readonly kind: InspectedKind | undefined
+  readonly kind: NonNullable<LockInspection['kind']> | undefined
   readonly mode: 'read' | 'write' | undefined
   /** One owner, or the readers. */
   readonly holders: readonly LockHolder[]
@@ -44,7 +44,11 @@ export function seenLock(name: string, reply: LookReply, overtakings: Overtaking
     const clientName = partsOfOwner(owner)?.clientName
     return { owner: foreign(owner), ...(clientName !== undefined && { clientName }), waitedMs }
   })
-  const kind: InspectedKind | undefined = mode ? 'read-write' : queue === 'fair' ? 'fair' : undefined
+  const kind: NonNullable<LockInspection['kind']> | undefined = mode
+    ? 'read-write'
+    : queue === 'fair'
+      ? 'fair'
+      : undefined
   return {
     name,
     kind,

@@ -1,11 +1,9 @@
 import {
   InvalidArgumentError,
   RedisUnavailableError,
-  type KnownKeys,
   type LockClient,
   detached,
   type LockHold,
-  checkOptions,
 } from '../../index.js'
 import {
   checkWork,
@@ -17,6 +15,8 @@ import {
   checkName,
   OncePerName,
   warn,
+  type KnownKeys,
+  checkOptions,
 } from '../door.js'
 import { BoundedRun } from './bounded-run.js'
 import { inRun } from './current-run.js'

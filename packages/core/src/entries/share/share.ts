@@ -1,10 +1,4 @@
-import {
-  InvalidArgumentError,
-  nativeSignal,
-  type KnownKeys,
-  checkOptions,
-  type LockClient,
-} from '../../index.js'
+import { InvalidArgumentError, type LockClient } from '../../index.js'
 import {
   isInOneSlot,
   shareLock,
@@ -22,6 +16,9 @@ import {
   checkWait,
   untilKnown,
   showsOnly,
+  nativeSignal,
+  type KnownKeys,
+  checkOptions,
 } from '../door.js'
 import { Caller, type SharedResult, type Task } from './caller.js'
 import { JSON_CODEC, type ShareCodec } from './codec.js'

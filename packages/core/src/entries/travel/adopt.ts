@@ -1,6 +1,4 @@
 import {
-  checkOptions,
-  type KnownKeys,
   LockLostError,
   WrongTypeError,
   type Hold,
@@ -27,6 +25,8 @@ import {
   type ReplyHandler,
   type AcquireReply,
   type LockServices,
+  checkOptions,
+  type KnownKeys,
 } from '../door.js'
 import { sendAdopt } from './scripts.js'
 import { HandoverGoneError } from './handover-gone-error.js'

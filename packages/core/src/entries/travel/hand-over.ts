@@ -1,11 +1,4 @@
-import {
-  checkOptions,
-  type KnownKeys,
-  InvalidArgumentError,
-  LockLostError,
-  WrongTypeError,
-  type LockHold,
-} from '../../index.js'
+import { InvalidArgumentError, LockLostError, WrongTypeError, type LockHold } from '../../index.js'
 import {
   Acquisition,
   ruleFor,
@@ -15,6 +8,8 @@ import {
   handedOverOwner,
   untilKnown,
   randomHex,
+  checkOptions,
+  type KnownKeys,
 } from '../door.js'
 import { sendHandOver } from './scripts.js'
 import { tokenFor, travels, type TravellingKind } from './handover-token.js'

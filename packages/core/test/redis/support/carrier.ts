@@ -1,10 +1,7 @@
 import { Redis, type Cluster } from 'ioredis'
-import type {
-  IoredisClient,
-  NodeRedisClient,
-  NodeRedisCluster,
-  NodeRedisSentinel,
-} from '../../../src/index.js'
+import type { IoredisClient } from '../../../src/redis/ioredis/client.js'
+import type { NodeRedisClient } from '../../../src/redis/node-redis/client.js'
+import type { NodeRedisCluster, NodeRedisSentinel } from '../../../src/redis/node-redis/several.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
 import { topology } from './given-topology.js'
 

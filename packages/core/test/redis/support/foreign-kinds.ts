@@ -1,4 +1,5 @@
-import type { AnyLock, ForeignLocks, LockClient } from '../../../src/index.js'
+import type { AnyLock, LockClient } from '../../../src/index.js'
+import type { ForeignLocks } from '../../../src/arguments/foreign-locks.js'
 
 /** A kind of lock under a plain name, made with options of its own. */
 export interface ForeignKind {

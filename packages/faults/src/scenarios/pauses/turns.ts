@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from 'node:timers'
-import type { Clock } from '@holdfast/core'
+import type { Runtime } from '@holdfast/core'
 import type { Redis } from 'ioredis'
 import { nowMs } from '../../run/shared-clock.js'
 
@@ -28,7 +28,7 @@ export class Turns {
   }
 
   /** The system's time; every timer is a turn. */
-  get clock(): Clock {
+  get clock(): Pick<Runtime, 'now' | 'wallNow' | 'setTimer'> {
     return {
       now: () => performance.now(),
       wallNow: () => Date.now(),

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import type { IoredisClient } from '@holdfast/core'
 import { Redis } from 'ioredis'
 import { asClientHasIt, ErrorReply, type Reply } from '../engine.js'
 import type { Process } from '../world/process.js'
@@ -52,13 +51,13 @@ const METHODS = [
  * queue, commands in flight sent again on the next connection, a subscriber as a duplicate. Its commands are made by
  * ioredis's own methods, or by the library, and encode themselves; below is a simulated connection in place of a socket.
  */
-export class SimulatedRedis extends EventEmitter implements IoredisClient {
-  declare evalsha: IoredisClient['evalsha']
-  declare eval: IoredisClient['eval']
-  declare subscribe: IoredisClient['subscribe']
-  declare unsubscribe: IoredisClient['unsubscribe']
-  declare ssubscribe: IoredisClient['ssubscribe']
-  declare sunsubscribe: IoredisClient['sunsubscribe']
+export class SimulatedRedis extends EventEmitter {
+  declare evalsha: Redis['evalsha']
+  declare eval: Redis['eval']
+  declare subscribe: Redis['subscribe']
+  declare unsubscribe: Redis['unsubscribe']
+  declare ssubscribe: Redis['ssubscribe']
+  declare sunsubscribe: Redis['sunsubscribe']
   status = 'wait'
   readonly options = {}
   private link: Link | null = null
