@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
+import { startBun } from './bun-client.mjs'
 import { packagesOf } from './packages.mjs'
 
 const VERSIONS = {
@@ -24,7 +25,10 @@ export const columns = [
   'node-redis 6',
   'node-redis 5',
   'its pool, 6',
+  'its Sentinel, 6',
+  'its cluster, 6',
   'GLIDE',
+  'Bun',
 ]
 export const last = 'with Holdfast'
 export const quickColumn = 'ioredis 6'
@@ -40,7 +44,10 @@ const adapters = {
       redis.on('error', () => undefined)
       return redis
     },
-    ready: (redis) => redis.ping(),
+    /** A connection may take longer than the time limit that a row sets for commands. */
+    ready: async (redis) => {
+      while (!(await redis.ping().catch(() => undefined))) await sleep(50)
+    },
     send: (redis, ...args) => redis.call(...args),
     incr: (redis, key) => redis.incr(key),
     multi: async (redis, key) => (await redis.multi().incr(key).incr(key).exec()).map(([, value]) => value),
@@ -51,23 +58,40 @@ const adapters = {
       await redis.subscribe('c')
     },
   }),
-  node: ({ createClient, createClientPool }, kind) => ({
-    create: (port, { commandTimeout, keyPrefix, db, connectionName, isBare, ...options } = {}) => {
+  node: (library, kind, sentinel) => ({
+    create: (port, { commandTimeout, keyPrefix, connectionName } = {}) => {
+      const place = { port, host: '127.0.0.1' }
+      const common = commandTimeout && { commandOptions: { timeout: commandTimeout } }
       const settings = {
-        socket: { port, host: '127.0.0.1', reconnectStrategy: 50 },
-        ...(commandTimeout && { commandOptions: { timeout: commandTimeout } }),
-        ...(db && { database: db }),
-        ...(keyPrefix && { keyPrefix }),
+        ...common,
+        socket: { ...(SEVERAL.includes(kind) ? {} : place), reconnectStrategy: 50 },
+        ...(keyPrefix && !SEVERAL.includes(kind) && { keyPrefix }),
         ...(connectionName && { name: connectionName }),
-        ...options,
       }
-      const redis =
-        kind === 'pool' ? createClientPool(settings, { minimum: 1, maximum: 1 }) : createClient(settings)
-      if (!isBare) redis.on('error', () => undefined)
+      // Sentinel and the cluster tell of a node: it is reached where a fault may be in the way.
+      const nodeAddressMap = (address) =>
+        address.endsWith(`:${sentinel?.port}`) ? { host: '127.0.0.1', port: sentinel.port } : place
+      const several = { ...common, ...(keyPrefix && { keyPrefix }), nodeAddressMap }
+      const create = {
+        pool: () => library.createClientPool(settings, { minimum: 1, maximum: 1 }),
+        sentinel: () =>
+          library.createSentinel({
+            ...several,
+            ...{ name: GROUP, sentinelRootNodes: [{ host: '127.0.0.1', port: sentinel.port }] },
+            nodeClientOptions: settings,
+          }),
+        cluster: () =>
+          library.createCluster({ ...several, rootNodes: [{ socket: place }], defaults: settings }),
+      }
+      const redis = (create[kind] ?? (() => library.createClient(settings)))()
+      redis.on('error', () => undefined)
       return redis
     },
     ready: (redis) => redis.connect(),
-    send: (redis, ...args) => redis.sendCommand(args.map(String)),
+    send: (redis, ...args) => {
+      const before = { sentinel: [false], cluster: [undefined, false] }[kind] ?? []
+      return redis.sendCommand(...before, args.map(String))
+    },
     incr: (redis, key) => redis.incr(key),
     multi: (redis, key) => redis.multi().incr(key).incr(key).exec(),
     evaluate: (redis, script, key) => redis.eval(script, { keys: [key] }),
@@ -80,7 +104,9 @@ const adapters = {
       open: () =>
         GlideClient.createClient({
           addresses: [{ host: '127.0.0.1', port }],
-          ...(commandTimeout && { requestTimeout: commandTimeout }),
+          // Its own default of 250 ms would make every row depend on a quick machine.
+          requestTimeout: commandTimeout ?? 3_000,
+          advancedConfiguration: { connectionTimeout: 5_000 },
           ...(db && { databaseId: db }),
           ...(connectionName && { clientName: connectionName }),
         }),
@@ -95,7 +121,24 @@ const adapters = {
     end: ({ client }) => client?.close(),
     subscribe: () => Promise.reject(new Error(NONE)),
   }),
+  bun: ({ create }) => ({
+    create: (port, { commandTimeout } = {}) => {
+      if (commandTimeout) throw new Error(NONE)
+      return create(port)
+    },
+    ready: (redis) => redis.connect(),
+    send: (redis, ...args) => redis.send(...args),
+    incr: (redis, key) => redis.incr(key),
+    multi: () => {
+      throw new Error(NONE)
+    },
+    evaluate: (redis, script, key) => redis.send('EVAL', script, 1, key),
+    end: (redis) => redis.close(),
+    subscribe: (redis) => redis.subscribe(),
+  }),
 }
+const SEVERAL = ['sentinel', 'cluster']
+const GROUP = 'mine'
 const KINDS = {
   'ioredis 6': ['io', 'ioredis6'],
   'ioredis 5': ['io', 'ioredis5'],
@@ -103,7 +146,19 @@ const KINDS = {
   'node-redis 6': ['node', 'redis6'],
   'node-redis 5': ['node', 'redis5'],
   'its pool, 6': ['node', 'redis6', 'pool'],
+  'its Sentinel, 6': ['node', 'redis6', 'sentinel'],
+  'its cluster, 6': ['node', 'redis6', 'cluster'],
   GLIDE: ['glide', '@valkey/valkey-glide'],
+  Bun: ['bun', 'bun'],
+}
+
+/** For a cluster, its only node. */
+const startServer = async (kind) => {
+  if (kind !== 'cluster') return RedisServer.start()
+  const server = await RedisServer.start({ args: ['--cluster-enabled', 'yes'] })
+  await server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  while (!String(await server.command('CLUSTER', 'INFO')).includes('cluster_state:ok')) await sleep(50)
+  return server
 }
 
 let fetching
@@ -112,8 +167,12 @@ export const open = async (column) => {
   const packages = await fetching
   if (packages.reason) return packages
   const [kind, name, of] = KINDS[column]
-  const library = adapters[kind](await packages.load(name), of)
-  const server = await RedisServer.start()
+  const bun = kind === 'bun' ? await startBun() : undefined
+  if (bun?.reason) return bun
+  const server = await startServer(of)
+  const sentinel = of === 'sentinel' ? await RedisServer.start({ sentinel: true }) : undefined
+  await sentinel?.command('SENTINEL', 'MONITOR', GROUP, server.host, server.port, '1')
+  const library = adapters[kind](bun ?? (await packages.load(name)), of, sentinel)
   return {
     run: async (run) => {
       const proxy = await FaultProxy.start(server)
@@ -139,11 +198,16 @@ export const open = async (column) => {
             create,
             connect,
             folder: packages.folder,
+            program: bun?.path,
+            sentinelPort: sentinel?.port,
           },
           /** A client whose connection a fault may break. */
           behind: (options) => connect(options, proxy.port),
           value: async (key) => Number(await server.command('GET', key)),
         })
+      } catch (error) {
+        if (error.message === NONE) return NONE
+        throw error
       } finally {
         server.resume()
         for (const end of ends)
@@ -154,7 +218,11 @@ export const open = async (column) => {
         await server.command('FLUSHALL')
       }
     },
-    close: () => server.stop(),
+    close: async () => {
+      bun?.stop()
+      await sentinel?.stop()
+      await server.stop()
+    },
   }
 }
 
@@ -202,17 +270,18 @@ const script = (what, text, follows) => ({
 const prefixed = (what, run, follows) => ({
   ...{ what, follows },
   run: async (client) => {
-    if (client.kind === 'glide' || client.name === 'redis5') return NONE
+    if (['glide', 'bun'].includes(client.kind) || client.name === 'redis5') return NONE
     const redis = await client.connect({ keyPrefix: 'p:' })
     await client.server.command('SET', 'p:k', 'prefixed')
     await client.server.command('SET', 'k', 'plain')
     return run(client, redis)
   },
 })
-const inChild = async ({ folder, server, name }, lines, ms = 4_000) => {
+const inChild = async ({ folder, server, name, sentinelPort, program }, lines, ms = 4_000) => {
   const file = join(folder, `child-${server.port}.mjs`)
-  await writeFile(file, `import * as library from '${name}'\nconst port = ${server.port}\n${lines}`)
-  const child = spawn(process.execPath, [file], { stdio: 'ignore' })
+  const ports = `const [port, sentinelPort] = [${server.port}, ${sentinelPort}]\n`
+  await writeFile(file, `import * as library from '${name}'\n${ports}${lines}`)
+  const child = spawn(program ?? process.execPath, [file], { stdio: 'ignore' })
   const ended = once(child, 'exit').then(([code]) => code)
   const code = await Promise.race([ended, sleep(ms, 'alive')])
   child.kill('SIGKILL')
@@ -222,6 +291,12 @@ const creating = {
   io: (options = '') => `const redis = new (library.Redis ?? library.default)({ port, ${options} })`,
   node: () => 'const redis = library.createClient({ socket: { port } })\nawait redis.connect()',
   pool: () => 'const redis = library.createClientPool({ socket: { port } })\nawait redis.connect()',
+  sentinel: () => `const redis = library.createSentinel({ name: '${GROUP}',
+    sentinelRootNodes: [{ host: '127.0.0.1', port: sentinelPort }], nodeAddressMap: (address) => ({ host: '127.0.0.1', port: address.endsWith(sentinelPort) ? sentinelPort : port }) })
+    await redis.connect()`,
+  cluster: () =>
+    "const redis = library.createCluster({ rootNodes: [{ socket: { port, host: '127.0.0.1' } }] })\nawait redis.connect()",
+  bun: () => 'const redis = new library.RedisClient(`redis://127.0.0.1:${port}`)\nawait redis.connect()',
   glide: () =>
     "const redis = await library.GlideClient.createClient({ addresses: [{ host: '127.0.0.1', port }] })",
 }
@@ -285,7 +360,7 @@ export const rows = [
       },
     },
     {
-      what: '`INCR` called without a connection; for 0.2 s new ones are accepted and closed',
+      what: '`INCR` called without a connection; for 0.5 s new ones are accepted and closed',
       follows: 'Holdfast sends no command without a connection',
       run: async (client) => {
         const redis = await client.behind()
@@ -293,7 +368,7 @@ export const rows = [
         await sleep(100)
         const sent = client.incr(redis, 'n')
         sent.catch?.(() => undefined)
-        await sleep(200)
+        await sleep(500)
         client.proxy.pass()
         return `${await settles(sent, 4_000)}; ran ${await client.value('n')}`
       },
@@ -330,11 +405,12 @@ export const rows = [
         when === 'once it was written'
           ? 'no client cancels what is on its way: nor does Holdfast, which undoes it'
           : '',
-      run: only(['node'], async (client) => {
+      run: only(['node', 'pool', ...SEVERAL], async (client) => {
         const redis = await client.connect()
+        if (!redis.withAbortSignal) return NONE
         const controller = new AbortController()
         if (when === 'before the call') controller.abort()
-        const call = redis.withAbortSignal?.(controller.signal)?.incr('n') ?? Promise.reject(new Error(NONE))
+        const call = redis.withAbortSignal(controller.signal).incr('n')
         if (when === 'in its turn') controller.abort()
         if (when === 'once it was written') {
           await client.server.pause()
@@ -414,10 +490,10 @@ export const rows = [
       },
     },
     {
-      what: 'a process whose client has had one PING and has nothing to do',
+      what: 'a process whose client has had one GET and has nothing to do',
       follows: 'a connection that Holdfast opened keeps no idle process',
       run: async (client) =>
-        (await inChild(client, `${creating[client.kind]()}\nawait redis.ping()`)) === 'alive'
+        (await inChild(client, `${creating[client.kind]()}\nawait redis.get('k')`)) === 'alive'
           ? 'stays'
           : 'ends',
     },
@@ -425,15 +501,19 @@ export const rows = [
       what: 'a process without a listener of `error`, whose server goes away',
       follows: 'Holdfast adds none to your client',
       run: async (client) => {
-        const own = await RedisServer.start()
+        const own = await startServer(client.kind)
         const ended = inChild(
           { ...client, server: own },
-          `${creating[client.kind]()}\nawait redis.ping()\nsetInterval(() => undefined, 100)`,
+          `${creating[client.kind]()}\nawait redis.get('k')\nsetInterval(() => undefined, 100)`,
           9_000,
         )
-        for (let i = 0; i < 60 && String(await own.command('CLIENT', 'LIST')).split('id=').length < 3; i += 1)
+        for (
+          let i = 0;
+          i < 120 && String(await own.command('CLIENT', 'LIST')).split('id=').length < 3;
+          i += 1
+        )
           await sleep(50)
-        await sleep(300)
+        await sleep(1_000)
         await own.stop()
         return (await ended) === 'alive' ? 'goes on' : 'ends with an uncaught error'
       },
@@ -444,6 +524,8 @@ export const rows = [
       what: 'the context (`AsyncLocalStorage`) in which a listener of messages runs: that of',
       follows: 'the callback of `withLock` runs in its caller’s context',
       run: async (client) => {
+        // Its listeners run in a process of Bun, and none of this one's contexts reaches them.
+        if (client.kind === 'bun') return 'not run'
         let seen
         const redis = als.run('creation', () => client.create())
         await als.run('connect', () => client.ready(redis))
@@ -473,7 +555,8 @@ export const rows = [
         'the database after `SELECT 3` by its own call',
         'a copy of your client begins in the database of its options: `LockClient` looks each time',
         async (client, redis) => {
-          await (client.kind === 'io' ? redis.select(3) : redis.select(3))
+          if (!redis.select) throw new Error(NONE)
+          await redis.select(3)
           return (copy) =>
             client.send(copy, 'CLIENT', 'INFO').then((text) => `db ${/ db=(\d+)/.exec(text)[1]}`)
         },
@@ -495,12 +578,13 @@ export const rows = [
     ].map(([what, follows, prepare]) => ({
       what: `\`duplicate()\`: ${what}`,
       follows,
-      run: only(['io', 'node'], async (client) => {
+      run: only(['io', 'node', ...SEVERAL], async (client) => {
         const redis = await client.connect({ connectionName: 'mine' })
+        if (!redis.duplicate) return NONE
         const ask = await prepare(client, redis)
         const copy = redis.duplicate()
         copy.on('error', () => undefined)
-        if (client.kind === 'node') await copy.connect()
+        if (client.kind !== 'io') await copy.connect()
         try {
           return await ask(copy)
         } finally {
@@ -509,7 +593,11 @@ export const rows = [
       }),
     })),
     ...[
-      ['by its own call', (client, redis) => redis.select(3), 'kept'],
+      [
+        'by its own call',
+        (client, redis) => (client.kind === 'glide' ? redis.client : redis).select(3),
+        'kept',
+      ],
       [
         'by a raw command',
         (client, redis) => client.send(redis, 'SELECT', '3'),
@@ -518,13 +606,16 @@ export const rows = [
     ].map(([how, select, follows]) => ({
       what: `the database after \`SELECT 3\` ${how} and a reconnect`,
       follows: follows === 'kept' ? '' : follows,
-      run: only(['io', 'node'], async (client) => {
+      run: async (client) => {
         const redis = await client.behind()
+        const isThere = how === 'by a raw command' || client.kind === 'glide' || redis.select
+        // A cluster has one database.
+        if (client.kind === 'cluster' || !isThere) return NONE
         await select(client, redis)
         client.proxy.cutAll()
         await sleep(400)
         return client.send(redis, 'CLIENT', 'INFO').then((text) => `db ${/ db=(\d+)/.exec(text)[1]}`)
-      }),
+      },
     })),
   ].map((row) => ({ group: 'State of a connection', ...row })),
   ...[
