@@ -141,7 +141,7 @@ export const checkTypesAlone = async (setting) => {
   const project = new Project(join(setting.folder, 'types'), { ...setting, type: 'module' })
   project.take('types-only.mts')
   project.take('types-only.mts', 'types-only.cts')
-  project.write('tsconfig.json', tsconfig({ types: [], noEmit: true }))
+  project.write('tsconfig.json', tsconfig({ types: [], declaration: true }))
   const install = () => project.install(['--omit=peer', ...tarballs])
   if (!(await report.check('project without a client: npm install', install))) return
   await report.check('project without a client and @types/node: types compile', () => project.tsc())

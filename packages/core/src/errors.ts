@@ -35,7 +35,7 @@ export interface LockErrorDetails {
 }
 
 /** How the lease of a hold ran out. */
-export interface LeaseEnd {
+export type LeaseEnd = {
   readonly leaseMs: number
   /** Time, in ms, from sending the last request that Redis confirmed the lease for, to the loss. */
   readonly confirmedMsAgo: number
@@ -74,7 +74,7 @@ export class LockError extends Error {
 }
 
 /** The result of one node of a RedLock. */
-export interface NodeReport {
+export type NodeReport = {
   /** The node's index, from 0, in the order of the locks the RedLock was made of. */
   readonly index: number
   /** The client that talks to the node. */

@@ -1,6 +1,6 @@
 import { HttpException, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common'
 import type { LockClient } from '@holdfast/core'
-import { LockHttpError, lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
+import { LockHttpError, lockHttpError, type HttpLocksOptions } from '@holdfast/core/http'
 import { Observable } from 'rxjs'
 
 /** The platform's response: Express's, or Fastify's reply around the raw one. */
@@ -17,7 +17,7 @@ interface HeaderTarget {
 export class ContextInterceptor implements NestInterceptor {
   constructor(
     private readonly locks: LockClient,
-    private readonly errors: LockErrorAnswers | undefined,
+    private readonly errors: HttpLocksOptions['errors'],
     private readonly ending: AbortSignal,
   ) {}
 

@@ -1,7 +1,7 @@
 import type { FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { InvalidArgumentError, type LockClient, type LockClientOptions } from '@holdfast/core'
 import { checkOptions, type KnownKeys } from '@holdfast/core/siblings'
-import { lockHttpError, type LockErrorAnswers } from '@holdfast/core/http'
+import { lockHttpError, type HttpLocksOptions } from '@holdfast/core/http'
 
 /** The options of `LocksModule`. All durations are milliseconds. */
 export interface LocksModuleOptions {
@@ -26,7 +26,7 @@ export interface LocksModuleOptions {
    * Answers a lock that was still busy at the end of the wait with 409 or 423, and an unreachable Redis with 503,
    * both with `Retry-After`; `{}` for the defaults. Default: answered like any other error, with 500.
    */
-  readonly errors?: LockErrorAnswers | undefined
+  readonly errors?: HttpLocksOptions['errors']
 }
 
 /** Options needed before the factory has run. */

@@ -1,8 +1,9 @@
 import * as core from '@holdfast/core'
 import { type AcquireOptions, type Hold, type Lock, LockClient, LockLostError } from '@holdfast/core'
 import { Locked, type LockedOptions } from '@holdfast/core/decorators'
-import { koaLocks, lockHttpError } from '@holdfast/core/http'
+import { expressLocks, fastifyLocks, honoLocks, koaLocks, lockHttpError } from '@holdfast/core/http'
 import { exclusive, type TickOutcome } from '@holdfast/core/schedule'
+import { getShare } from '@holdfast/core/share'
 import { adopt, handOver, HandoverGoneError } from '@holdfast/core/travel'
 import { LockClient as Short } from 'holdfast'
 import { type LeaseStore, type RenewableLease, Watchdog } from '@holdfast/watchdog'
@@ -45,6 +46,11 @@ export class Decorated {
 }
 export const options: LockedOptions<[string]> = { name: (id) => id }
 export const middleware = (locks: LockClient): unknown => koaLocks(locks, { errors: {} })
+// Declared in what a user publishes: every name in these types can be written, or is not needed.
+export const middlewares = (locks: LockClient) => [expressLocks(locks), fastifyLocks(locks), honoLocks(locks)]
+export const leaseOf = (error: LockLostError) => error.lease
+export const tick = (locks: LockClient) => exclusive('tick', { locks }, () => 1)
+export const shared = (locks: LockClient) => getShare(locks, 'x')
 export const answer = (error: unknown): unknown => lockHttpError(error)
 export const nightly = (locks: LockClient): Promise<TickOutcome<Date>> =>
   exclusive('nightly', { locks }, ({ tick }) => tick)()

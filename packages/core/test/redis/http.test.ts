@@ -11,8 +11,8 @@ import {
   honoLocks,
   RequestAbortedError,
   type HttpLocksOptions,
-  type NodeResponse,
 } from '../../src/entries/http/index.js'
+import type { NodeResponse } from '../../src/entries/http/request-context.js'
 import {
   ClientClosedError,
   ContextRequiredError,

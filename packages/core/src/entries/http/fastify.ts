@@ -11,7 +11,7 @@ import {
 type Hook = (request: object, reply: { readonly raw: NodeResponse }, done: () => void) => void
 
 /** The part of a Fastify instance used here. */
-export interface FastifyInstanceLike {
+export type FastifyInstanceLike = {
   addHook(name: 'onRequest', hook: Hook): unknown
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any version's types of it
   readonly errorHandler: (error: any, request: any, reply: any) => void

@@ -3,7 +3,7 @@ import { checkHttpOptions, type HttpLocksOptions } from './http-options.js'
 import { checkOpener, RequestSignals, runForRequest, type ContextOpener } from './request-context.js'
 
 /** The part of Hono's context used here. */
-export interface HonoContextLike {
+export type HonoContextLike = {
   readonly req: { readonly raw: { readonly signal: AbortSignal } }
   readonly error: Error | undefined
   res: Response

@@ -11,7 +11,7 @@ export function checkOpener(locks: ContextOpener): void {
 }
 
 /** The part of Node's HTTP/1 and HTTP/2 responses used here. */
-export interface NodeResponse {
+export type NodeResponse = {
   readonly destroyed?: boolean
   readonly writableEnded: boolean
   readonly writableFinished?: boolean

@@ -1,6 +1,5 @@
 export { getShare, Share } from './share.js'
 export type { ShareCallOptions, ShareOptions } from './share.js'
-export type { ResultSource, SharedResult, SharedRun, Task } from './caller.js'
+export type { SharedResult, SharedRun } from './caller.js'
 export type { ShareCodec } from './codec.js'
 export { SharedError, ShareBusyError, ShareOutcomeUnknownError } from './errors.js'
-export type { ErrorDetails } from './error-details.js'

@@ -1,5 +1,4 @@
 export { handOver } from './hand-over.js'
-export type { HandOverOptions } from './hand-over.js'
 export { adopt } from './adopt.js'
 export type { AdoptOptions } from './adopt.js'
 export { revoke } from './revoke.js'
