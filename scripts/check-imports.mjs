@@ -18,7 +18,7 @@ const ROOMS = {
   'lock-factory': 'compound locks client kinds context arguments',
   compound: 'locks acquire client kinds diagnostics hold context redis arguments errors runtime',
   synchronizers:
-    'acquire client diagnostics hold context scripts options redis arguments events errors keys runtime',
+    'acquire client diagnostics context scripts options redis arguments events errors keys runtime',
   locks: 'acquire inspect kinds hold context scripts redis arguments errors runtime',
   acquire: 'client kinds pass entry diagnostics hold context scripts redis arguments events errors runtime',
   inspect: 'diagnostics scripts options redis arguments errors lock-holder keys runtime',
@@ -26,7 +26,7 @@ const ROOMS = {
   kinds: 'pass entry diagnostics context scripts options redis arguments errors lock-holder keys runtime',
   pass: 'entry scripts redis runtime',
   entry: 'scripts options redis errors runtime',
-  diagnostics: 'hold scripts options redis events errors lock-holder runtime',
+  diagnostics: 'scripts options redis events errors lock-holder runtime',
   hold: 'arguments errors runtime',
   context: 'arguments keys runtime',
   scripts: 'redis keys runtime',

@@ -1,5 +1,4 @@
-import type { Watch } from '@holdfast/watchdog'
-import { InvalidArgumentError, LockLostError, NotLockOwnerError, type LeaseEnd } from './errors.js'
+import { InvalidArgumentError, LockLostError, NotLockOwnerError } from './errors.js'
 import { checkDuration, checkLease, checkOneOf, checkOptions, checkRequired } from './arguments/validate.js'
 import { sentBy, type Leaving, type ReleaseWaits, type WhenWritten } from './runtime/release-waits.js'
 import { showsOnly } from './runtime/shows-only.js'
@@ -97,81 +96,24 @@ export async function sent(hold: Leaving<ReleaseOutcome>): Promise<ReleaseOutcom
   return (await sentBy(hold, (release) => release)) ?? 'sent'
 }
 
-/** Whether and why an acquisition was lost, and the signal that reports it. */
-export class Loss {
-  error: LockLostError | null = null
-  /** For a hold of several locks: called after each reply to a renewal of this one. */
-  afterRenewal: (() => void) | null = null
-  /** For a RedLock: whether it goes on without this one. */
-  isSpared: (() => boolean) | null = null
-  /** Called when its holder has released every level. */
-  afterLastLevel: (() => void) | null = null
-  private controller: AbortController | null = null
-  private failed: { readonly error: unknown; readonly at: number; readonly since: number } | null = null
-  private listeners: Set<() => void> | null = null
-
-  /** Whether the user observes the loss, through the signal or a listener. */
-  get isObserved(): boolean {
-    return this.controller !== null || (this.listeners?.size ?? 0) > 0 || this.isSpared?.() === true
-  }
-
-  /** Created on first use: most holds end without a reader of their signal. */
-  get signal(): AbortSignal {
-    if (!this.controller) {
-      this.controller = new AbortController()
-      if (this.error) {
-        this.controller.abort(this.error)
-      }
-    }
-    return this.controller.signal
-  }
-
-  set(error: LockLostError): void {
-    this.error = error
-    this.controller?.abort(error)
-    for (const listener of [...(this.listeners ?? [])]) {
-      listener()
-    }
-  }
-
-  /** For holds of several locks, which need no AbortSignal per lock. Returns a function that removes the listener. */
-  onSet(listener: () => void): () => void {
-    const listeners = (this.listeners ??= new Set())
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }
-
-  /** A renewal got no reply. Times are monotonic ms. @returns for how long renewals have failed */
-  renewalFailed(error: unknown, at: number, provenAt = -Infinity): number {
-    const { at: before = -Infinity, since = at } = this.failed ?? {}
-    this.failed = { error, at, since: before > provenAt ? since : at }
-    return at - this.failed.since
-  }
-
-  /** How trust in the lease ran out: details for the error. */
-  endOfLease(
-    { provenAt, leaseMs }: Pick<Watch, 'provenAt' | 'leaseMs'>,
-    now: number,
-    renewed: boolean,
-  ): { readonly lease: LeaseEnd; readonly cause?: unknown } {
-    const lease = { leaseMs, confirmedMsAgo: now - provenAt, renewed }
-    // A renewal that failed before a later one succeeded is not the reason.
-    return this.failed && this.failed.at > provenAt ? { lease, cause: this.failed.error } : { lease }
-  }
-
-  throwIfSet(): void {
-    if (this.error) {
-      throw this.error
-    }
-  }
-}
-
 /** The field names of a hold in Redis. Passing a hold on renames the field, so a hold may have had several. */
 export interface FieldNames {
   /** Whether the owner named by Redis is this one, now or before a recent rename. */
   isNamed(owner: string): boolean
   /** @returns the entry for whichever of its names is in the map */
   find<T>(holds: ReadonlyMap<string, T>): T | undefined
+}
+
+/** The lease of a hold's levels. */
+export interface LeaseOfHold {
+  readonly trustedForMs: number
+  /** Null while it is not lost, as far as the watchdog has found. */
+  readonly lossError: LockLostError | null
+  readonly loss: { readonly signal: AbortSignal; onSet(listener: () => void): () => void }
+  /** Asks Redis. @throws LockLostError, RedisUnavailableError */
+  verify(): Promise<void>
+  /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
+  extend(leaseMs: number): Promise<void>
 }
 
 /** The owner of a hold's levels: an acquisition, as its holds see it. */
@@ -194,14 +136,7 @@ export interface HoldOwner {
   readonly replicas: number | undefined
   /** Number of levels held. */
   readonly levelCount: number
-  readonly trustedForMs: number
-  /** Null while it is not lost, as far as the watchdog has found. */
-  readonly lossError: LockLostError | null
-  readonly loss: Loss
-  /** Asks Redis. @throws LockLostError, RedisUnavailableError */
-  verify(): Promise<void>
-  /** Makes the lease last at least this long from now. @throws LockLostError, RedisUnavailableError */
-  extend(leaseMs: number): Promise<void>
+  readonly lease: LeaseOfHold
   /** Makes the lease end at most this long from now. @throws InvalidArgumentError, LockLostError, RedisUnavailableError */
   shorten(hold: Hold, leaseMs: number): Promise<void>
   /**
@@ -274,18 +209,18 @@ export class Hold implements LockHold {
 
   get signal(): AbortSignal {
     this.acquisition.session.watchdog.endOverdueTrust()
-    return this.acquisition.loss.signal
+    return this.acquisition.lease.loss.signal
   }
 
   get trustedForMs(): number {
-    return this.isReleased || this.isLost ? 0 : this.acquisition.trustedForMs
+    return this.isReleased || this.isLost ? 0 : this.acquisition.lease.trustedForMs
   }
 
   ensure(ms = 0): void {
     checkDuration('ms', ms, 'zero')
     this.throwIfReleased()
     const left = this.trustedForMs
-    const { lossError } = this.acquisition
+    const { lossError } = this.acquisition.lease
     if (lossError) {
       throw lossError
     }
@@ -297,14 +232,14 @@ export class Hold implements LockHold {
 
   async verify(): Promise<void> {
     this.throwIfReleased()
-    await this.acquisition.verify()
+    await this.acquisition.lease.verify()
   }
 
   async extend(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
     this.throwIfReleased()
-    await this.acquisition.extend(ms)
+    await this.acquisition.lease.extend(ms)
   }
 
   async shorten(ms: number): Promise<void> {
@@ -339,7 +274,7 @@ export class Hold implements LockHold {
 
   get lossError(): LockLostError | null {
     this.acquisition.session.watchdog.endOverdueTrust()
-    return this.acquisition.lossError
+    return this.acquisition.lease.lossError
   }
 
   /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */

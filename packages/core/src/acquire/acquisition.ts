@@ -1,6 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
-import { trustedUntil } from '@holdfast/watchdog'
-import { AcquiredLease } from './acquired-lease.js'
+import { trustedUntil, type Grant, type Watch } from '@holdfast/watchdog'
+import { HeldLease, type LeaseOwner } from './held-lease.js'
 import {
   anyWatched,
   isRenewedFor,
@@ -14,23 +14,30 @@ import {
 import { LocalReentry } from '../pass/local-reentry.js'
 import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context/context.js'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
-import { reportLoss } from '../diagnostics/reports.js'
-import type { AcquireTerms, ReleaseObserver } from '../entry/entry-commands.js'
+import type { LockKind } from '../diagnostics/messages.js'
+import { reportFailedRelease } from '../diagnostics/reports.js'
+import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-commands.js'
+import type { FieldName } from '../entry/field-name.js'
+import { LockEntry, type Holder } from '../entry/lock-entry.js'
+import type { HeldLock } from '../client/held-locks.js'
 import { LocalPass, passesForMs, type PassedHold } from '../pass/local-pass.js'
 import { confirmGrantSoon } from '../pass/confirm-grant.js'
 import type { LossReason } from '../errors.js'
-import { Hold, type HoldOwner } from '../hold.js'
+import { Hold, refuseIfShared, type HoldOwner } from '../hold.js'
+import type { LockProtocol } from '../kinds/lock-protocol.js'
 import type { PushedGrant } from '../pass/grants.js'
 import { RELEASED, type WhenWritten } from '../runtime/release-waits.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
+import type { AcquireServices } from './services.js'
 
 type Outcome = 'released' | 'still-held' | 'lost'
 
 const STILL_HELD: Promise<Outcome> = Promise.resolve('still-held')
 const LOST: Promise<Outcome> = Promise.resolve('lost')
 const NO_HOLDS: readonly Hold[] = []
+const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
 
 /**
  * One outermost acquisition of one lock by one context, from its first try to its last release.
@@ -41,12 +48,21 @@ const NO_HOLDS: readonly Hold[] = []
  *      ▼                   └── expired, gone, forced ───► lost         every level's signal aborts
  *   given back
  *
- * The last release may hand the lock over to an acquisition of this client that waits: `trying ──taken over──► held(1)`,
+ * The last release may pass the lock on to an acquisition of this client that waits: `trying ──taken over──► held(1)`,
  * and the hold in Redis continues under its name.
+ *
+ * It has its levels, what passes the lock on, and its release. Its `LockEntry` knows what Redis has; its `HeldLease` how
+ * long that is trusted, and tells it one thing: that it was lost, and why.
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
-export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner, ReleaseObserver<Outcome> {
+export class Acquisition
+  implements Reenterable, HoldOwner, HeldLock, Holder, LeaseOwner, ReleaseObserver<Outcome>
+{
+  readonly owner: string
+  readonly lease = new HeldLease(this)
+  /** Its own, or that of the acquisition that passed the lock on to it. Written only here. */
+  entry: LockEntry
   /** Created when the lock is passed on or granted. */
   private localPass: LocalPass | null = null
   private levels: readonly Hold[] = NO_HOLDS
@@ -56,6 +72,54 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   private siblings: SiblingMutex | null = null
   private publication: HoldPublication | null = null
   private noted: LevelRequest['note'] = undefined
+
+  constructor(
+    readonly session: AcquireServices,
+    readonly protocol: LockProtocol,
+    /** The logical thread it belongs to; null outside any context. */
+    readonly thread: Context | null,
+    readonly rule: ReentryRule,
+  ) {
+    this.owner = protocol.ownerOf(session.nextThreadId())
+    this.entry = new LockEntry(session, protocol, this)
+  }
+
+  get key(): string {
+    return this.protocol.key
+  }
+
+  get scope(): string {
+    return this.protocol.scope
+  }
+
+  get shared(): boolean {
+    return this.protocol.shared
+  }
+
+  get lockName(): string {
+    return this.protocol.lockName
+  }
+
+  get kind(): LockKind {
+    return this.protocol.kind
+  }
+
+  get token(): string | undefined {
+    return this.entry.state.token
+  }
+
+  get tokenKey(): string | undefined {
+    return this.token === undefined ? undefined : this.protocol.tokenKey
+  }
+
+  get replicas(): number | undefined {
+    return this.entry.state.replicas
+  }
+
+  /** Its field in Redis. */
+  get field(): FieldName {
+    return this.entry.field
+  }
 
   /** Makes it re-enterable by its context, including siblings already waiting. */
   keepIn(context: Context | null): void {
@@ -99,8 +163,16 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     return this.released
   }
 
-  protected get wantsRenewal(): boolean {
-    return anyWatched(this.levels)
+  get heldSince(): number {
+    return this.lease.heldSince
+  }
+
+  get trustedForMs(): number {
+    return this.lease.trustedForMs
+  }
+
+  get isOver(): boolean {
+    return this.released || this.lease.lossError !== null
   }
 
   /** Tries once to acquire the lock for a first hold. */
@@ -108,7 +180,10 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
   }
 
-  private termsOf({ leaseMs = this.usualMs, note, maxWaiting }: LevelRequest, waits: boolean): AcquireTerms {
+  private termsOf(
+    { leaseMs = this.lease.usualMs, note, maxWaiting }: LevelRequest,
+    waits: boolean,
+  ): AcquireTerms {
     return { leaseMs, waits, rule: this.rule, note, maxWaiting }
   }
 
@@ -119,19 +194,30 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    */
   begin(request: LevelRequest): Hold | null {
     this.session.assertOpen(this.lockName)
-    if (this.watch) {
+    if (this.lease.watch) {
       // Passed on or granted. If lost since then, treated like a reply that came too late.
       return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.runtime.now()
-    const ttlMs = request.leaseMs ?? this.usualMs
-    const { sentAt } = this.entry.state.grant
+    const ttlMs = request.leaseMs ?? this.lease.usualMs
+    const { grantedAt: sentAt } = this.entry.state
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.renewedMs = request.renews ? ttlMs : 0
-    this.watchFrom({ sentAt, ttlMs, renew: request.renews }, sentAt, now)
+    this.lease.wants(request.renews ? ttlMs : 0)
+    this.beginLease({ sentAt, ttlMs, renew: request.renews }, sentAt, now)
     return this.beHeld(request)
+  }
+
+  private beginLease(grant: Grant, from: number, heldSince = from): Watch {
+    const watch = this.lease.begin(grant, from, heldSince)
+    this.session.held.add(this)
+    return watch
+  }
+
+  private endLease(): void {
+    this.lease.end()
+    this.session.held.remove(this)
   }
 
   /**
@@ -139,15 +225,17 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    * caller's context.
    */
   private beHeld(request: LevelRequest): Hold {
-    this.publication = this.session.reports.held(this, this.heldSince)
+    this.publication = this.session.reports.held(this, this.lease.heldSince)
     return this.addLevel(request)
   }
 
-  private addLevel({ leaseMs = this.usualMs, renews, ofCallback }: LevelRequest): Hold {
+  private addLevel({ leaseMs = this.lease.usualMs, renews, ofCallback }: LevelRequest): Hold {
     const renewedMs = renews ? leaseMs : 0
     const hold = new Hold(this, renewedMs, ofCallback)
     this.levels = withLevel(this.levels, hold)
-    this.renewedMs = Math.max(this.renewedMs, renewedMs)
+    if (renewedMs > this.lease.renewedMs) {
+      this.lease.wants(renewedMs)
+    }
     return hold
   }
 
@@ -160,8 +248,8 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     end()
     this.noted = note
     this.localPass = localPass
-    this.ownEntry = localPass.entry
-    this.watchFrom({ sentAt, ttlMs, renew }, passedAt)
+    this.entry = localPass.entry
+    this.beginLease({ sentAt, ttlMs, renew }, passedAt)
     localPass.passTo(this)
     return true
   }
@@ -174,15 +262,16 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       return false
     }
     const now = session.runtime.now()
-    const watch = this.watchFrom({ sentAt, ttlMs, renew: false }, now)
+    const watch = this.beginLease({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since the window began, the machine was suspended, or another primary took over.
-      this.unwatch()
+      this.lease.cancel()
+      session.held.remove(this)
       return false
     }
     entry.granted(ttlMs)
     this.localPass = this.protocol.passing && new LocalPass(entry, this, now, grant)
-    this.wantsLease(request.leaseMs ?? this.usualMs)
+    this.lease.asksSoon(request.leaseMs ?? this.lease.usualMs)
     confirmGrantSoon(entry, session, request)
     return true
   }
@@ -194,7 +283,8 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
    * @throws LockLostError the lock is gone, with every level
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
-    if (isRenewedFor(request, this.renewedMs, this.usualMs) && this.reentersLocally && !hasLeft()) {
+    const { lease } = this
+    if (isRenewedFor(request, lease.renewedMs, lease.usualMs) && this.reentersLocally && !hasLeft()) {
       const pause = this.session.yielding.beforeAnswer()
       if (pause) {
         return pause.then(() => this.tryReenter(request, hasLeft))
@@ -203,7 +293,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       return Promise.resolve(this.addLevel(request))
     }
     return this.entry.serial.runExclusive(async () => {
-      this.throwIfLost()
+      lease.throwIfLost()
       if (this.released || hasLeft()) {
         return null
       }
@@ -212,10 +302,10 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
-      this.throwIfLost()
-      this.watch?.confirm(this.entry.state.grant.sentAt, terms.leaseMs)
+      lease.throwIfLost()
+      lease.confirm(this.entry.state.grantedAt, terms.leaseMs)
       if (request.renews && !hasLeft()) {
-        this.watch?.setRenewing(true)
+        lease.renew()
       }
       return hasLeft() ? null : this.addLevel(request)
     })
@@ -239,13 +329,11 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
 
   /** Ends every level, as soon as this client can know of the loss. */
   lose(reason: LossReason): void {
-    if (this.lossError) {
+    if (this.lease.lossError) {
       return
     }
     this.endLease()
-    const error = this.errorOf(reason)
-    this.loss.set(error)
-    reportLoss(this.session, this, error)
+    this.lease.lost(reason)
     this.passesNoMore()
     this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.field.wasPassedOn && reason !== 'context-ended'
@@ -257,9 +345,27 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     }
   }
 
-  override onGrantConfirmed(): void {
+  onGrantConfirmed(): void {
     this.localPass?.confirmed()
-    super.onGrantConfirmed()
+    this.lease.asksSoon(0)
+    if (anyWatched(this.levels)) {
+      this.lease.renew()
+    }
+  }
+
+  /**
+   * Makes the lease end at most this long from now (docs/decisions/0051 has the interleavings).
+   * @throws InvalidArgumentError other levels share the lease; LockLostError, RedisUnavailableError
+   */
+  shorten(hold: Hold, leaseMs: number): Promise<void> {
+    return this.entry.serial.runExclusive(async () => {
+      this.lease.throwIfLost()
+      // Released meanwhile: nothing is left to shorten.
+      if (!this.released && !hold.wasReleased) {
+        refuseIfShared(this.levelCount)
+        await this.lease.shorten(hold, leaseMs)
+      }
+    })
   }
 
   /**
@@ -281,21 +387,22 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   /** See `Leaving`. */
   get whenWritten(): WhenWritten | null {
     const { session, key } = this
-    return this.levelCount === 1 && this.trustedForMs > 0 && this.entry.isSettled
+    return this.levelCount === 1 && this.lease.trustedForMs > 0 && this.entry.isSettled
       ? (tell) => session.runner.whenWritten(key, tell)
       : null
   }
 
   /** The last level of a renewed lock may be passed on to the next local waiter, without Redis. */
   private passOn(hold: Hold): boolean {
-    const { watch, localPass, protocol } = this
+    const { lease, localPass, protocol } = this
+    const { watch } = lease
     // Along Redis's queue only a granted lock is passed on, and that has a local pass already.
     const isLocal = !localPass && typeof protocol.passing?.localQueue === 'string'
     const isWanted = localPass?.isWanted ?? (isLocal && protocol.isAwaited)
-    if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== this.usualMs) {
+    if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== lease.usualMs) {
       return false
     }
-    this.localPass ??= new LocalPass(this.entry, this, this.heldSince)
+    this.localPass ??= new LocalPass(this.entry, this, lease.heldSince)
     return this.localPass.offer(watch, () => {
       this.end(hold)
       this.publication?.ended('released')
@@ -303,12 +410,12 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   }
 
   passesForMs(now: number): number {
-    const { localPass, protocol } = this
+    const { lease, localPass, protocol } = this
     // Along the queue in Redis each caller has a place, and has to ask for it.
-    if (typeof protocol.passing?.localQueue !== 'string' || this.renewedMs !== this.usualMs) {
+    if (typeof protocol.passing?.localQueue !== 'string' || lease.renewedMs !== lease.usualMs) {
       return 0
     }
-    return localPass ? localPass.passesForMs(now) : passesForMs(this.heldSince, now)
+    return localPass ? localPass.passesForMs(now) : passesForMs(lease.heldSince, now)
   }
 
   /** A caller of this client that waits for the lock to be passed to it has to ask Redis. */
@@ -324,7 +431,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
     const { entry, session } = this
     const startedAt = session.runtime.now()
     this.end(hold, startedAt)
-    if (this.lossError) {
+    if (this.lease.lossError) {
       entry.serial.passTicket()
       return LOST
     }
@@ -376,7 +483,7 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
 
   /** Whether levels may be added and released without asking Redis. */
   private get reentersLocally(): boolean {
-    return this.protocol.reentersLocally && this.isKept
+    return this.protocol.reentersLocally && !this.isOver && this.lease.isKept
   }
 
   private followCountSoon(): void {
@@ -391,16 +498,28 @@ export class Acquisition extends AcquiredLease implements Reenterable, HoldOwner
   end(hold: Hold, now?: number): void {
     this.levels = withoutLevel(this.levels, hold)
     if (this.levelCount > 0) {
-      this.renewedMs = longestRenewal(this.levels)
-      if (this.renewedMs === 0) {
-        this.watch?.setRenewing(false)
-      }
+      this.lease.wants(longestRenewal(this.levels))
       return
     }
     this.released = true
     this.endLease()
     this.context?.forget(this)
-    this.tellOfLastLevel()
+    this.lease.tellOfLastLevel()
     this.publication?.over(now ?? this.session.runtime.now())
+  }
+
+  /** Sets the count in Redis to that of the levels, with the ticket. Never rejects: a failure is reported. */
+  private releaseUntilKnown(limitMs: number, levels = NO_LEVEL_LEFT): Promise<unknown> {
+    const { entry, session } = this
+    return entry.serial
+      .runExclusive(() => entry.releaseUntilKnown(levels, limitMs))
+      .catch((error: unknown) => reportFailedRelease(session, this, error))
+  }
+
+  /** The same without a limit; a client that closes waits for it. */
+  private releaseInBackground(levels = NO_LEVEL_LEFT): Promise<unknown> {
+    const work = this.releaseUntilKnown(Infinity, levels)
+    this.session.background.run(work)
+    return work
   }
 }

@@ -261,7 +261,7 @@ export class Contention<T>
   onReply(reply: AcquireReply): Attempt<boolean> {
     if (reply.kind === 'acquired') {
       this.call.publication?.succeeded(this.session.runtime)
-      const retryAfterMs = this.call.leaseMs ?? this.acquisition.ttlMs
+      const retryAfterMs = this.call.leaseMs ?? this.acquisition.lease.ttlMs
       return { kind: 'done', value: true, retryAfterMs, takesAll: this.shared !== true }
     }
     this.call.publication?.refused()

@@ -65,7 +65,7 @@ export class Reentry {
   private refuseWhereForbidden(acquisition: Acquisition): void {
     const { refusesReentry, lockName } = this.call.protocol
     if (refusesReentry) {
-      acquisition.throwIfLost()
+      acquisition.lease.throwIfLost()
       throw new NotReentrantError(lockName, acquisition.owner)
     }
   }

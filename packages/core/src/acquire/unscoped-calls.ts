@@ -21,7 +21,7 @@ interface UnscopedHold {
 export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private hold: H | null = null
   private holdOwesUnlock = false
-  private debts: H[] = []
+  private debts: H[] | null = null
   private pending = 0
   /** A `tryLock()` was refused since the latest hold was taken. */
   private wasRefused = false
@@ -55,7 +55,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     const before = this.hold
     // Whether it is lost is a query to the watchdog: avoided for released holds, the common case.
     if (before && this.holdOwesUnlock && !before.wasReleased && before.isLost) {
-      this.debts.push(before)
+      this.debts = [...(this.debts ?? []), before]
     }
     this.hold = hold
     this.holdOwesUnlock = owesUnlock
@@ -78,8 +78,8 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   /** The hold that a plain `unlock()` releases. @throws NotLockOwnerError there is none, or it was lost */
   take(): H {
     this.refuseWhereForbidden('unlock')
-    this.debts = this.debts.filter((each) => !each.wasReleased)
-    const hold = this.debts.shift() ?? this.hold
+    this.debts = this.debts?.filter((each) => !each.wasReleased) ?? null
+    const hold = this.debts?.shift() ?? this.hold
     if (hold === this.hold) {
       this.hold = null
     }

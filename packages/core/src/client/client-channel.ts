@@ -89,7 +89,7 @@ export class ClientChannel {
     } else if (text.startsWith(TURN)) {
       fairQueue.wake(text.slice(TURN.length))
     } else {
-      this.session.held.all.find((each) => each.field.isNamed(text))?.doubtForced()
+      this.session.held.all.find((each) => each.field.isNamed(text))?.lease.doubtForced()
     }
   }
 }

@@ -1,5 +1,4 @@
 import type { Context, Reenterable } from '../context/context.js'
-import type { Loss } from '../hold.js'
 import { OncePerName, warn } from '../events.js'
 import { originInWords, type CallOrigins } from '../diagnostics/call-origins.js'
 import type { ResolvedOptions } from '../options.js'
@@ -10,7 +9,7 @@ import type { Runtime } from '../runtime/runtime.js'
 
 /** Acquisitions are all that is ever put into a context. */
 interface KeptLock extends Reenterable, HeldLock {
-  readonly loss: Pick<Loss, 'afterLastLevel'>
+  readonly lease: HeldLock['lease'] & { readonly loss: { afterLastLevel: (() => void) | null } }
 }
 
 interface Parts {
@@ -89,7 +88,7 @@ export class ContextEnds {
 
   /** Its holder's signal aborts at once, and it has time to finish; until then the lock stays, unrenewed. */
   private async releaseAfterGrace(kept: KeptLock): Promise<void> {
-    const holderDone = new Promise<void>((resolve) => (kept.loss.afterLastLevel = resolve))
+    const holderDone = new Promise<void>((resolve) => (kept.lease.loss.afterLastLevel = resolve))
     kept.lose('context-ended')
     await this.grace(holderDone)
     await kept.releaseOnClose()

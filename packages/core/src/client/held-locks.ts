@@ -11,6 +11,10 @@ export interface HeldLock {
   /** Monotonic ms. */
   readonly heldSince: number
   readonly trustedForMs: number
+  readonly lease: {
+    /** A message reports a forced release: asks Redis whether it is true. */
+    doubtForced(): void
+  }
   readonly key: string
   /** See `LockProtocol.scope`. */
   readonly scope: string
@@ -26,8 +30,6 @@ export interface HeldLock {
   /** For how long, ms, a release may still pass the lock to the next caller of this client; 0: Redis has to be asked. */
   passesForMs(now: number): number
   lose(reason: LossReason): void
-  /** A message reports a forced release: asks Redis whether it is true. */
-  doubtForced(): void
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown>
 }

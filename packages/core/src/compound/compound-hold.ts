@@ -86,7 +86,7 @@ export class CompoundHold implements LockHold {
     this.moveInto(level)
     compoundOf.set(level.hold, this)
     if (this.controller) {
-      this.stopListening.push(level.acquisition.loss.onSet(() => this.abortIfLost(this.controller)))
+      this.stopListening.push(level.acquisition.lease.loss.onSet(() => this.abortIfLost(this.controller)))
     }
     return true
   }
@@ -293,7 +293,7 @@ export class CompoundHold implements LockHold {
   private listen(): AbortController {
     const controller = new AbortController()
     const look = (): void => this.abortIfLost(controller)
-    this.stopListening = this.levels.map(({ acquisition }) => acquisition.loss.onSet(look))
+    this.stopListening = this.levels.map(({ acquisition }) => acquisition.lease.loss.onSet(look))
     look()
     return controller
   }

@@ -43,9 +43,9 @@ export class NodeRetaker {
   }
 
   private follow({ acquisition }: MemberHold): void {
-    acquisition.loss.afterRenewal = () => this.round()
+    acquisition.lease.loss.afterRenewal = () => this.round()
     // To stop the work would be wrong advice while the majority stands.
-    acquisition.loss.isSpared = () => !this.hold.isOver
+    acquisition.lease.loss.isSpared = () => !this.hold.isOver
   }
 
   private round(): void {

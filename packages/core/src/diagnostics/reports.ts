@@ -1,6 +1,5 @@
 import { ClientClosedError, RedisUnavailableError, type LockLostError } from '../errors.js'
 import { OncePerName, warn, type EventHub } from '../events.js'
-import type { Loss } from '../hold.js'
 import type { CommandTrouble } from '../redis/script-command.js'
 import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
@@ -15,7 +14,8 @@ interface Reported {
   readonly lockName: string
   readonly owner: string
   readonly trustedForMs: number
-  readonly loss: Pick<Loss, 'isObserved'>
+  /** `isObserved`: the user observes the loss, through the signal or a listener. */
+  readonly loss: { readonly isObserved: boolean }
 }
 
 // Enough for another process to call `trySetPermits`.

@@ -16,16 +16,6 @@ export interface SentCommand extends CommandStamp {
   readonly shortens: boolean
 }
 
-/** Redis's latest answer that the owner has the lock. */
-interface Grant {
-  /** When its request was sent: local trust counts from then. */
-  readonly sentAt: number
-  /** The fencing token of the acquisition; a re-entry gets none of its own. */
-  readonly token: string | undefined
-  /** Replicas that acknowledged it, if replicas count. */
-  readonly replicas: number | undefined
-}
-
 /** The hold count in Redis; `unknown` if a command without a reply may have changed it. */
 export type Count = number | 'unknown'
 
@@ -50,7 +40,6 @@ interface LateCopies {
  * after Redis was unavailable, and a grant as long again.
  */
 const LONGEST_IN_LINE = 6
-const NO_GRANT: Grant = { sentAt: 0, token: undefined, replicas: undefined }
 const NO_COPIES: LateCopies = { through: 0, mayRelease: false, mayShorten: false }
 
 /**
@@ -66,8 +55,13 @@ export class EntryState {
   private count: Count = 0
   private place: Place = 'none'
   copies = NO_COPIES
-  /** See `Grant`. Like `execWait`, only written here. */
-  grant = NO_GRANT
+  // Like `execWait`, only written here.
+  /** When the request was sent that Redis granted last: local trust counts from then. */
+  grantedAt = 0
+  /** The fencing token of the acquisition; a re-entry gets none of its own. */
+  token: string | undefined = undefined
+  /** Replicas that acknowledged the latest grant, if replicas count. */
+  replicas: number | undefined = undefined
   /** The owner's latest command waits for the EXEC of a transaction. */
   execWait: ExecWait | null = null
   /** The number of the latest command. */
@@ -146,8 +140,9 @@ export class EntryState {
       this.copiesAreRefused(command)
       this.place = 'none'
       this.count = command.holds
-      const { token = this.grant.token, replicas } = reply
-      this.grant = { sentAt, token, replicas }
+      this.grantedAt = sentAt
+      this.token = reply.token ?? this.token
+      this.replicas = reply.replicas
       return
     }
     if (!this.hasLateCopies) {

@@ -35,6 +35,18 @@ export interface EntryServices {
   readonly abandoned: AbortSignal
 }
 
+/** The lease of the acquisition that has the entry now. */
+export interface LeaseOfHolder {
+  /** It is to end sooner than it was asked for. */
+  readonly isShortened: boolean
+  readonly trustedForMs: number
+  /** The lease that a renewal sets, ms. */
+  readonly ttlMs: number
+  throwIfLost(): void
+  /** Redis confirmed a lease for a request sent at `sentAt`. */
+  confirm(sentAt: number, leaseMs: number): void
+}
+
 /** The acquisition that has the entry now. */
 export interface Holder extends RemainingLevels {
   readonly owner: string
@@ -45,15 +57,8 @@ export interface Holder extends RemainingLevels {
   readonly note: NoteRequest | undefined
   /** Released or lost. */
   readonly isOver: boolean
-  /** Its lease is to end sooner than it was asked for. */
-  readonly isShortened: boolean
-  readonly trustedForMs: number
-  /** The lease that a renewal sets, ms. */
-  readonly ttlMs: number
+  readonly lease: LeaseOfHolder
   lose(reason: LossReason): void
-  throwIfLost(): void
-  /** Redis granted a lease to a request sent at `sentAt`. */
-  onLeaseConfirmed(sentAt: number, leaseMs: number): void
   /** The wanted lease was requested for a granted lock: the watchdog renews it from now on. */
   onGrantConfirmed(): void
 }
@@ -230,7 +235,7 @@ export class LockEntry {
       return
     }
     this.state.leased(leaseMs)
-    this.holder.onLeaseConfirmed(sentAt, leaseMs)
+    this.holder.lease.confirm(sentAt, leaseMs)
   }
 
   /**

@@ -26,7 +26,7 @@ async function confirmGrant(
   { runtime, abandoned }: EntryServices,
   request: LeaseRequest,
 ): Promise<void> {
-  const giveUpAt = runtime.now() + entry.holder.trustedForMs
+  const giveUpAt = runtime.now() + entry.holder.lease.trustedForMs
   const limits = { runtime, giveUpAt, signal: abandoned }
   try {
     await untilKnown(() => confirm(entry, request), limits)
@@ -36,12 +36,15 @@ async function confirmGrant(
   entry.holder.onGrantConfirmed()
 }
 
-function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: LeaseRequest): Promise<void> {
+function confirm(
+  entry: LockEntry,
+  { leaseMs = entry.holder.lease.ttlMs, note }: LeaseRequest,
+): Promise<void> {
   if (note) {
     return entry.serial.runExclusive(() => describe(entry, leaseMs, note))
   }
   return entry.besideHolds(async () => {
-    if (!entry.holder.isOver && !entry.holder.isShortened) {
+    if (!entry.holder.isOver && !entry.holder.lease.isShortened) {
       await entry.extend(leaseMs)
     }
   })
@@ -50,14 +53,14 @@ function confirm(entry: LockEntry, { leaseMs = entry.holder.ttlMs, note }: Lease
 /** Only an acquire stores a note. */
 async function describe(entry: LockEntry, leaseMs: number, note: NoteRequest): Promise<void> {
   const { holder } = entry
-  holder.throwIfLost()
+  holder.lease.throwIfLost()
   // None if the last level was released meanwhile.
   if (holder.levelCount > 0) {
     // An acquire never shortens: with the shortest lease it leaves one that was shortened as it is.
-    const terms = { leaseMs: holder.isShortened ? 1 : leaseMs, waits: false, rule: holder.rule, note }
+    const terms = { leaseMs: holder.lease.isShortened ? 1 : leaseMs, waits: false, rule: holder.rule, note }
     const reply = await entry.acquire(holder.levelCount, terms)
     if (reply.kind === 'acquired') {
-      holder.onLeaseConfirmed(entry.state.grant.sentAt, terms.leaseMs)
+      holder.lease.confirm(entry.state.grantedAt, terms.leaseMs)
     }
   }
 }

@@ -155,7 +155,7 @@ export class LocalPass {
       return false
     }
     const trustedForMs = watch.trustAt(now)
-    const ttlMs = this.grantedForMs ?? entry.holder.ttlMs
+    const ttlMs = this.grantedForMs ?? entry.holder.lease.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return false
     }
@@ -254,7 +254,7 @@ export class LocalPass {
       this.leaseIsOnlyAGrant ||= kind === 'found'
     }
     if (this.leaseIsOnlyAGrant) {
-      await entry.extend(holder.ttlMs)
+      await entry.extend(holder.lease.ttlMs)
       this.leaseIsOnlyAGrant = false
     }
   }

@@ -251,8 +251,8 @@ describe('multi lock: the hold', () => {
         }
       }
       const { listeners } = (
-        outer as unknown as { levels: { acquisition: { loss: { listeners: Set<unknown> } } }[] }
-      ).levels[0]!.acquisition.loss
+        outer as unknown as { levels: { acquisition: { lease: { loss: { listeners: Set<unknown> } } } }[] }
+      ).levels[0]!.acquisition.lease.loss
       expect(listeners.size).toBe(0)
       expect(await outer.release()).toBe('released')
     })

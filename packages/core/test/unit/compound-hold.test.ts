@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { CompoundHold } from '../../src/compound/compound-hold.js'
 import type { Member, MemberHold } from '../../src/compound/member.js'
 import { LockLostError } from '../../src/errors.js'
-import { Loss } from '../../src/hold.js'
+import { Loss } from '../../src/acquire/held-lease.js'
 
 /** What the declarations of the package leave out. */
 interface Joinable extends CompoundHold {
@@ -36,7 +36,7 @@ class Level {
         return this.trustedOf()
       },
     }
-    return { member, hold, acquisition: { loss }, siblingMutex: null } as unknown as MemberHold
+    return { member, hold, acquisition: { lease: { loss } }, siblingMutex: null } as unknown as MemberHold
   }
 }
 

@@ -27,7 +27,7 @@ export class Term {
   /** @internal Made by a campaign. */
   constructor(private readonly parts: TermParts) {
     this.startedAt = parts.runtime.now()
-    this.stopListening = parts.hold.acquisition.loss.onSet(() => this.lost())
+    this.stopListening = parts.hold.acquisition.lease.loss.onSet(() => this.lost())
     this.watchTrust()
   }
 
@@ -140,7 +140,7 @@ export class Term {
   }
 
   private lost(): void {
-    const { lossError } = this.parts.hold.acquisition
+    const { lossError } = this.parts.hold.acquisition.lease
     if (lossError) {
       this.aboutToEnd.abort(lossError)
       this.finish(lossError)

@@ -45,7 +45,7 @@ export async function handOver(hold: LockHold, options: HandOverOptions = {}): P
   mine.throwIfReleased()
   const { session } = acquisition
   const id = randomHex(session.runtime, RANDOM_BYTES)
-  const keepMs = options.keepMs ?? acquisition.ttlMs
+  const keepMs = options.keepMs ?? acquisition.lease.ttlMs
   session.lastHolders.noteLease(keepMs)
   const work = acquisition.entry.serial.runExclusive(() =>
     keepForToken(acquisition, mine, handedOverOwner(id), keepMs),
@@ -117,10 +117,10 @@ async function keepForToken(
 
 /** Before the command is sent, and whatever its outcome: renewal stops, and the signal aborts. */
 function endForSuccessor(acquisition: Acquisition, hold: Hold): void {
-  const { lockName, owner, loss } = acquisition
+  const { lockName, owner, lease } = acquisition
   hold.endHandedOver()
   acquisition.end(hold)
-  loss.set(new LockLostError({ lockName, owner, reason: 'handed-over' }))
+  lease.loss.set(new LockLostError({ lockName, owner, reason: 'handed-over' }))
 }
 
 async function nameSuccessor(

@@ -73,7 +73,7 @@ class FakeRedis implements EntryCommands {
 
 /** As far as an entry asks its holder while its commands go and come. */
 function holderNamed(owner: string): Holder {
-  const holder = { owner, levelCount: 1, onLeaseConfirmed: () => undefined }
+  const holder = { owner, levelCount: 1, lease: { confirm: () => undefined } }
   return holder as unknown as Holder
 }
 
@@ -122,7 +122,7 @@ export class EntryUnderTest {
   }
 
   get grantedAt(): number {
-    return this.entry.state.grant.sentAt
+    return this.entry.state.grantedAt
   }
 
   /** A first try of a caller that waits. */
