@@ -21,7 +21,7 @@ describe('a lock that disappears while it is held and waited for', () => {
   it.each(removals)(
     '%s: the waiter gets it, the holder is told at its next renewal, no level comes back (I1, I2, I6)',
     async (_way, remove) => {
-      const locks = await own.client({ lockWatchdogTimeout: 1_500, resyncInterval: 300 })
+      const locks = await own.client({ lockWatchdogTimeout: 6_000, resyncInterval: 300 })
       const others = await own.client({ resyncInterval: 300 })
       const admin = own.connection()
       const lost = nextEvent(locks, 'lost')

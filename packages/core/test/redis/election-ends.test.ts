@@ -146,7 +146,7 @@ describe('the end of a term', () => {
   })
 
   it('is a loss where Redis lost the lock: no grace, and a LockLostError', async () => {
-    const locks = await named('a', { lockWatchdogTimeout: 600 })
+    const locks = await named('a', { lockWatchdogTimeout: 6_000 })
     locks.on('lost', () => undefined)
     const leads = campaign(elect(locks, { graceMs: 60_000, lossGraceMs: 200 }))
     const term = await leads.next()
@@ -159,7 +159,7 @@ describe('the end of a term', () => {
   })
 
   it('is kept in Redis where Redis loses the terms alone, with its token and time', async () => {
-    const locks = await named('a', { lockWatchdogTimeout: 600 })
+    const locks = await named('a', { lockWatchdogTimeout: 6_000 })
     const election = elect(locks, { data: 7 })
     const leads = campaign(election)
     const term = await leads.next()

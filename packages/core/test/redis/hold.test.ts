@@ -34,6 +34,16 @@ function lostEvents(locks: LockClient): LockEvents['lost'][] {
   return events
 }
 
+/** Its time to live grows: only a renewal does that. @param look what is left of the lease in Redis, ms */
+async function renewed(look: () => Promise<unknown>): Promise<void> {
+  let leftMs = Number(await look())
+  await eventually(async () => {
+    const before = leftMs
+    leftMs = Number(await look())
+    return leftMs > before
+  })
+}
+
 describeAlone('hold: a loss, and what the process is warned of', () => {
   const harness = useHarnessAlone()
   const warnings = useWarnings()
@@ -66,7 +76,7 @@ describeAlone('hold: a loss, and what the process is warned of', () => {
   })
 
   itAlone("a listener of 'lost' that throws harms nobody: a warning tells of it", async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const lost = signalled()
     locks.on('lost', () => {
       throw new Error('listener\nfailed')
@@ -79,7 +89,7 @@ describeAlone('hold: a loss, and what the process is warned of', () => {
     expect(hold.signal.aborted).toBe(true)
     const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener\\nfailed')
     expect(warned).toHaveLength(1)
-    await sleep(800)
+    await renewed(() => harness.admin.pttl(harness.name('other')))
     await other.verify()
     expect(await other.release()).toBe('released')
     const next = await locks.getLock(harness.name()).acquire()
@@ -117,14 +127,14 @@ describe('hold: loss while Redis is silent', () => {
   )
 
   it('a silence that ends in time costs nothing: unknown is neither yes nor no', async () => {
-    const locks = await redis.client({ lockWatchdogTimeout: 1_800, commandTimeout: 200 })
+    const locks = await redis.client({ lockWatchdogTimeout: 6_000, commandTimeout: 200 })
     const events: unknown[] = []
     locks.on('renewal-failed', (event) => events.push(event))
     const hold = await locks.getLock('lock').acquire()
     await redis.server.pause()
     await eventually(() => events.length > 0)
     redis.server.resume()
-    await sleep(1_800)
+    await renewed(() => redis.server.command('PTTL', 'lock'))
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
@@ -156,10 +166,10 @@ describe('hold: loss while Redis is silent', () => {
   })
 
   it('a release that Redis does not answer at first is tried until it does, also after many renewals (I2)', async () => {
-    const locks = await redis.client({ lockWatchdogTimeout: 900, commandTimeout: 150 })
+    const locks = await redis.client({ lockWatchdogTimeout: 3_000, commandTimeout: 150 })
     const lock = locks.getLock('lock')
     const hold = await lock.acquire()
-    await sleep(1_400)
+    for (let times = 0; times < 3; times += 1) await renewed(() => redis.server.command('PTTL', 'lock'))
     await redis.server.pause()
     const release = hold.release()
     await sleep(400)
@@ -225,7 +235,7 @@ describe('hold: loss', () => {
   const harness = useHarness()
 
   it('a deleted key is noticed by the next renewal, and told once as an event', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const events = lostEvents(locks)
     const hold = await locks.getLock(harness.name()).acquire()
     const abortedAt = aborted(hold)
@@ -241,13 +251,13 @@ describe('hold: loss', () => {
   })
 
   it('other locks of the client go on when one is lost (I7)', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const lost = await locks.getLock(harness.name('lost')).acquire()
     const kept = await locks.getLock(harness.name('kept')).acquire()
     const abortedAt = aborted(lost)
     await harness.admin.del(harness.name('lost'))
     await abortedAt
-    await sleep(800)
+    await renewed(() => harness.admin.pttl(harness.name('kept')))
     expect(kept.signal.aborted).toBe(false)
     await kept.verify()
     expect(await kept.release()).toBe('released')
@@ -289,7 +299,7 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   const harness = useHarness()
 
   it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
-    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 600 }), await harness.client()]
+    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 3_000 }), await harness.client()]
     const hold = await kind.of(locks, harness.name()).acquire()
     const abortedAt = aborted(hold)
     await kind.vanish(harness.admin, harness.name())
@@ -394,24 +404,24 @@ describe('hold: what the handle does', () => {
 
   it('ensure of a fixed lease counts down, and does not ask Redis', async () => {
     const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 600 })
-    hold.ensure(300)
-    await sleep(350)
-    expect(() => hold.ensure(300)).toThrow(LockLostError)
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 5_000 })
+    hold.ensure(4_000)
+    await sleep(1_100)
+    expect(() => hold.ensure(4_000)).toThrow(LockLostError)
     expect(await hold.release()).toBe('released')
   })
 
   it('extend prolongs a fixed lease, in Redis and in local trust, and never shortens one', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
-    const hold = await lock.acquire({ leaseMs: 500 })
+    const hold = await lock.acquire({ leaseMs: 1_000 })
     await hold.extend(10_000)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
     expect(hold.trustedForMs).toBeGreaterThan(9_000)
     await hold.extend(100)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
     expect(hold.trustedForMs).toBeGreaterThan(8_000)
-    await sleep(600)
+    await sleep(1_100)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     await expect(hold.extend(0)).rejects.toThrow(InvalidArgumentError)
@@ -431,13 +441,7 @@ describe('hold: what the handle does', () => {
     const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const hold = await locks.getLock(harness.name()).acquire()
     await hold.extend(3_500)
-    // Only a renewal lets it rise.
-    let leftMs = await harness.admin.pttl(harness.name())
-    await eventually(async () => {
-      const before = leftMs
-      leftMs = await harness.admin.pttl(harness.name())
-      return leftMs > before
-    })
+    await renewed(() => harness.admin.pttl(harness.name()))
     expect(await hold.release()).toBe('released')
   })
 
@@ -483,10 +487,10 @@ describe('hold: what the handle does', () => {
 
   it('a released hold never aborts its signal', async () => {
     const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 200 })
+    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 1_000 })
     const { signal } = hold
     await hold.release()
-    await sleep(300)
+    await sleep(1_100)
     await locks.getLock(harness.name()).forceUnlock()
     await locks.close()
     expect(signal.aborted).toBe(false)
@@ -641,16 +645,11 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('a holder may finish during the grace: its lock is renewed until then', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const seen = kind.of(await harness.client(), harness.name())
     const hold = await kind.of(locks, harness.name()).acquire()
     const closing = locks.close({ graceMs: 20_000 })
-    let left = await seen.remainTimeToLive()
-    await eventually(async () => {
-      const before = left
-      left = await seen.remainTimeToLive()
-      return left > before
-    })
+    await renewed(() => seen.remainTimeToLive())
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
@@ -824,7 +823,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
     const lock = kind.of(locks, harness.name())
     for (let i = 0; i < 20; i += 1) {
       const abort = new AbortController()
