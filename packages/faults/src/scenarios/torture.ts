@@ -107,16 +107,24 @@ const tortureLocks = async (run: Run<TortureOptions>): Promise<Verdict> => {
   await observer.close()
   history.add('end', await leftBehind(redis, Math.max(options.lease, KEEP_MS)))
   const own: string[] = []
+  let writes = { guarded: 0, refusedWrites: 0 }
   const verdict = judge(run, limitsOf(options), (events) => {
     const found = [waitsIn(events), sharesIn(events, options), goneIn(events, options)]
     own.push(...found.flatMap(({ violations }) => violations))
-    return [...found.flatMap(({ lines }) => lines), ...writesIn(events)]
+    writes = writesIn(events)
+    const { guarded, refusedWrites } = writes
+    const said = guarded > 0 ? [`${guarded} guarded writes, ${refusedWrites} of them refused`] : []
+    return [...found.flatMap(({ lines }) => lines), ...said]
   })
-  return { ...verdict, violations: [...verdict.violations, ...own] }
+  return {
+    ...verdict,
+    figures: { ...(verdict.figures as object), ...writes },
+    violations: [...verdict.violations, ...own],
+  }
 }
 
-const writesIn = (events: readonly HistoryEvent[]): string[] => {
+const writesIn = (events: readonly HistoryEvent[]): { guarded: number; refusedWrites: number } => {
   const guarded = events.filter((event) => event.kind === 'write' && event.token !== undefined)
   const refused = guarded.filter((event) => event.kind === 'write' && !event.accepted)
-  return guarded.length > 0 ? [`${guarded.length} guarded writes, ${refused.length} of them refused`] : []
+  return { guarded: guarded.length, refusedWrites: refused.length }
 }
