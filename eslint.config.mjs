@@ -201,7 +201,11 @@ export default tseslint.config(
   {
     files: ['packages/*/test/**/*.ts'],
     plugins: { sentences: wholeSentences },
-    rules: { '@typescript-eslint/no-non-null-assertion': 'off', 'sentences/test-names': 'error' },
+    rules: {
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      'sentences/test-names': 'error',
+      'sentences/comments': 'error',
+    },
   },
   {
     files: ['**/*.mjs', '**/*.js'],

@@ -14,7 +14,7 @@ const LINE = `holdfast:line:{${NAME}}`
 const QUEUE = `redisson_lock_queue:{${NAME}}`
 const LEASE_MS = 30_000
 const BOUND_MS = 5_000
-// What is given to a waiter lasts for two of these at most. Where Java must not have to wait for that, it is well over
+// A grant to a waiter lasts for two of these at most. Where Java must not have to wait for that, it is well over
 // the bound; where it must, well under it.
 const LONG_RESYNC_MS = 10_000
 const SHORT_RESYNC_MS = 1_000
@@ -51,7 +51,7 @@ async function asleep(kind: Kind) {
   const owner = String((await call(java, 'owner', kind)).value)
   const monitor = await sides.redis.monitor()
   let tries = 0
-  // What a script does has the source `lua`.
+  // Commands of a script have the source `lua`.
   monitor.on('monitor', (_time: string, args: string[], source: string) => {
     if (source !== 'lua' && args.includes(owner)) tries += 1
   })
@@ -126,7 +126,7 @@ describe.each([
     const { locked } = await asleep(kind)
     await killed(second)
     if (kind === 'lock') {
-      // As many listen as stand in line: the one that is stopped, and Java instead of the one that was killed.
+      // The number of listeners is that of waiters: the one that is stopped, and Java instead of the one that was killed.
       expect([await listeners(), await standing(kind)]).toEqual([2, 2])
     }
     await first.pause()

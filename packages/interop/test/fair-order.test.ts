@@ -61,7 +61,7 @@ describe('one line with callers of both languages', () => {
         await dying.kill()
         const { to: freed } = await node.call('holder', 'unlock', 'fair', NAME)
         const { to } = await waiting
-        // What is left of the lease, and Redisson's patience on top.
+        // The rest of the lease, and Redisson's patience on top.
         expect(to - freed).toBeLessThan(2_000 + fairWaitMs + 1_500)
         await living.call('w', 'unlock', 'fair', NAME)
       },

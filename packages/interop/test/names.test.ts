@@ -4,7 +4,7 @@ import { keysLeft, useSides } from './support/sides.js'
 
 const sides = useSides()
 
-// What a name becomes in Redis is decided on both sides, each by its own code.
+// Both sides decide what a name becomes in Redis, each by its own code.
 const NAMES = ['plain', 'with {braces} inside', '{tag}:42', 'a}b{c', 'ümläut ∑ 🔒', 'a b\tc']
 const KINDS = ['lock', 'fair', 'write', 'fenced'] as const
 const PREFIXES = setting.prefix === undefined ? [undefined, 'service:'] : [setting.prefix]

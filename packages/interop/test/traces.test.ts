@@ -47,7 +47,7 @@ const waiting =
     await note('somebody waits')
     await side.call(me, 'unlock', held, NAME)
     await second
-    // What a waiter of ours was given is prolonged to the lease that it asked for a moment later.
+    // The grant of a waiter of ours is prolonged to the lease that it asked for a moment later.
     await eventually(async () => !kindIsFair(wanted) || (await sides.redis.pttl(NAME)) > 15_000)
     await note('handed over')
     await side.call(other, 'unlock', wanted, NAME)
@@ -108,7 +108,7 @@ const WRITER_WAKES = `says: 1 on ${RW} → 1 on ${RW}, 00 on ${RW}`
 const tokens = (step: string, there: number, here: number): string =>
   `${step}: redisson_lock_token:{order}: string "${there}" → string "${here}"`
 
-/** Of each scenario what differs on purpose, from Java to here: docs/interop.md has the reasons. */
+/** Differences on purpose in each scenario, from Java to here: docs/interop.md has the reasons. */
 const SCENARIOS: readonly [string, Scenario, string[]][] = [
   ['lock', taking('lock'), []],
   ['fair lock', taking('fair'), []],

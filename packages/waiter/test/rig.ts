@@ -22,7 +22,7 @@ export class Caller {
   readonly attemptedAt: number[] = []
   readonly givenBack: string[] = []
   parked = 0
-  /** What the wait came to, once it has settled; a rejection is `{ rejected }`. */
+  /** The outcome of the wait, once it has settled; a rejection is `{ rejected }`. */
   result: unknown = undefined
   readonly ticket: Ticket<WaitOutcome<string>>
   private readonly inFlight: { resolve: (answer: Attempt<string>) => void; reject: (e: unknown) => void }[] =

@@ -28,7 +28,7 @@ const open = async (colorScheme: 'light' | 'dark', path = ''): Promise<OpenPage[
   return page
 }
 
-/** What axe finds, each with where it is. */
+/** Violations that axe finds, each with its place. */
 async function violationsOf(page: OpenPage['page']): Promise<string[]> {
   const run = `axe.run(document, { runOnly: ${JSON.stringify(WCAG)} })`
   const { violations, passes } = await page.evaluate<axe.AxeResults>(run)

@@ -6,7 +6,7 @@ import { serveBoard, useBrowser } from './support/board-rig.js'
 const rig = useRig()
 const browsing = useBrowser()
 const LOCKS = 10_000
-/** Of a screen of rows, and those kept beyond its edges. */
+/** The rows of a screen, and those kept beyond its edges. */
 const MOST_ELEMENTS = 60
 
 const HOLD_ALL = `for i = 1, ${LOCKS} do

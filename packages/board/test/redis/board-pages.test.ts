@@ -351,7 +351,7 @@ describe('a page of another site', () => {
     const { url } = await serve()
     const context = await browsing.open('about:blank')
     const { page, troubles } = context
-    // As if a name had got into the page unescaped.
+    // Stands for a name that got into the page unescaped.
     const injected =
       '<script>document.title = "owned"</script><img src="x" onerror="document.title = \'owned\'">' +
       '<script src="https://elsewhere.invalid/x.js"></script><style>body { display: none }</style>'

@@ -20,7 +20,7 @@ const serve = async (options?: BoardOptions): Promise<ServedBoard> => {
   return served
 }
 
-/** As the page does it, unless something is left out or changed. */
+/** A request of the page, unless something is left out or changed. */
 async function breakLock(
   { url }: ServedBoard,
   query: Record<string, string>,
@@ -267,7 +267,7 @@ describe('the page', () => {
   })
 })
 
-/** As a framework may make one. */
+/** A request that a framework may make. */
 const requestOf = (url: string, headers: object = {}): Request =>
   Object.create(Request.prototype, {
     url: { value: url },
@@ -401,7 +401,7 @@ it.each([
   )
 })
 
-/** As it travels, and its ETag. */
+/** The bytes that travel, and their ETag. */
 function raw(url: string): Promise<[Buffer, string]> {
   return new Promise((resolve, reject) => {
     const request = openRequest(url, { headers: { 'Accept-Encoding': 'gzip' } }, (response) => {

@@ -63,7 +63,7 @@ describe('LockTable', () => {
       kind: 'fair',
       holders: [{ since: NOW - 57_000, isSinceExact: true }],
     })
-    // Of an owner that has it no more, the report says nothing.
+    // The report says nothing of an owner that has it no more.
     look(
       table,
       ['a'],

@@ -10,7 +10,7 @@ import { useQueues, type Data } from './support/queue-rig.js'
 const JOBS = 120
 const WORKERS = 3
 const WORK_MS = 5
-// What a dead worker had comes back when its lock in the queue has ended, and its resource when its lease has.
+// The job of a dead worker comes back when its lock in the queue has ended, and its resource when its lease has.
 const SOON = { lockDuration: 1_000, stalledInterval: 300 }
 const LONG_MS = 120_000
 

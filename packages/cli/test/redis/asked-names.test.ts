@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** What is under a name, for whoever asks about it. */
+/** The answers about a name. */
 type Answer = 'free' | 'ours' | 'string' | 'no lock'
 interface Thing {
   readonly what: string
@@ -41,7 +41,7 @@ const thing = (what: string, answer: Answer, isListed: boolean, put: Thing['put'
   ...{ what, answer, isListed, put },
 })
 
-/** As the libraries of docs/beside-other-locks.md write them, and whether a search takes them for a lock. */
+/** The strings of the libraries in docs/beside-other-locks.md, and whether a search takes them for a lock. */
 const TEXTS: readonly (readonly [library: string, text: string | Buffer, looksRandom: boolean])[] = [
   ['redis-py', '35931664ea0c11f1820b02fc00000001', true],
   ['python-redis-lock', 'pPq0u3cBqUeDzRk1bW7n0w==', true],

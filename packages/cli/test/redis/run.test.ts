@@ -33,10 +33,10 @@ const start = (...args: string[]) => CommandLine.start(URL, ['run', name, ...arg
 /** A command that tells its process group, and goes on until it is ended. */
 const ENDLESS = ['--', 'sh', '-c', 'echo group $$; while :; do sleep 0.05; done']
 const groupOf = async (cli: CommandLine): Promise<number> => Number((await cli.printed(/group (\d+)/))[1])
-/** What waits in Redis, or listens there, has more of them. */
+/** A process that waits in Redis, or listens there, has more of them. */
 const tracesOfName = async (): Promise<number> =>
   (await redis.keys(`*${name}*`)).length + ((await redis.pubsub('CHANNELS', `*${name}*`)) as string[]).length
-/** What a process was started with; '' of one that has ended since it was listed. */
+/** The command line of a process; '' for one that has ended since it was listed. */
 const commandOf = (pid: number): string => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -9,7 +9,7 @@ import { seeded } from './support/seeded.js'
 
 const rig = useRig()
 
-/** What a client keeps of callers, by its own account. */
+/** The callers that a client keeps, by its own account. */
 function keptBy(locks: LockClient): Record<string, number> {
   const { session } = locks as unknown as {
     session: {
@@ -76,7 +76,7 @@ describe('callers that go before they have the lock', () => {
     leaving.abort('enough')
     await expect(gone).rejects.toBe('enough')
     await hold.release()
-    // What comes after the answer to the caller that has gone.
+    // By the end of this call the answer to the caller that has gone is there.
     await locks.getLock('another').withLock(() => undefined)
     expect(keptBy(locks)).toEqual(NOTHING)
   })

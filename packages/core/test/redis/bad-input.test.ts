@@ -46,7 +46,7 @@ interface NodeRedis4 {
   ): NodeRedisScripting & { connect(): Promise<void>; disconnect(): Promise<void> }
 }
 
-/** What was asked of Redis, whoever asked. */
+/** The commands that Redis got, whoever sent them. */
 async function commands(): Promise<Map<string, number>> {
   const stats = await rig.server.commandStats()
   stats.delete('info')
@@ -546,7 +546,7 @@ describe('what LockClient is built on', () => {
   })
 
   it.each([
-    // As @valkey/valkey-glide 2 has them; its clients are no plain objects.
+    // The methods of @valkey/valkey-glide 2; its clients are no plain objects.
     ['Valkey GLIDE', new (class Glide { invokeScript(): void {} customCommand(): void {} })()], // prettier-ignore
     ['an older node-redis', new (class Old { evalsha(): void {} internal_send_command(): void {} })()], // prettier-ignore
     ['an older node-redis', createClient4()],

@@ -67,7 +67,7 @@ describe('transitions of one turn', () => {
   ])('travel at most %i together, as commandBatchSize says', async (commandBatchSize, scripts) => {
     const { admin } = await warmedUp()
     const locks = await own.client({ commandBatchSize })
-    // What `connect` asked, to know whether scripts are allowed.
+    // `connect` asked, to know whether scripts are allowed.
     await scriptsSince(admin)
     const holds = await acquireAll(locks, names(8))
     expect(await scriptsSince(admin)).toBe(scripts)

@@ -51,7 +51,7 @@ interface Settings {
   readonly ioredis?: object
   readonly nodeRedis?: { readonly socket?: object }
   readonly port?: number
-  /** What stands before its keys. */
+  /** The text before its keys. */
   readonly prefix?: string
 }
 

@@ -113,7 +113,7 @@ interface Given {
   readonly code?: string
   readonly signal?: AbortSignal
   readonly trustedForMs?: number
-  /** As that of `withLock`, which had ended before the client closed. */
+  /** Same as for `withLock`, which had ended before the client closed. */
   readonly wasReleased?: boolean
 }
 

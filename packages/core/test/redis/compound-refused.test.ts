@@ -29,7 +29,7 @@ interface Asked {
   readonly targets: readonly { readonly url: string; readonly name: string }[]
 }
 
-/** What a process that asks is told; it ends in the turn of its answer. */
+/** The answer to a process that asks; it ends in the turn of its answer. */
 async function answerTo(asked: Asked): Promise<string> {
   const env = { ...process.env, HOLDFAST_TEST_CARRIER: carrierPackage }
 

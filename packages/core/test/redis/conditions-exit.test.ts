@@ -43,7 +43,7 @@ describe('a process that ends', () => {
   it('on SIGKILL: the lock stays for what is left of its lease, and not longer (I1)', async () => {
     await service.call('hold', names.slice(0, 1))
     const others = await rig.client({ resyncInterval: 200 })
-    // What is left of a lease of a minute, without the minute.
+    // The rest of a lease of a minute, without the minute.
     const leaseEndsAt = performance.now() + 1_500
     await rig.admin.pexpire(names[0]!, 1_500)
     const waiting = others.getLock(names[0]!).acquire()

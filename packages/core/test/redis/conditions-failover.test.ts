@@ -31,7 +31,7 @@ describe('FAILOVER under load', () => {
   }
 
   it('clients of the demoted server see no error, lose nothing, and go on when it is back (I1)', async () => {
-    // What a release gives is trusted for two ticks until it is confirmed, and a fail-over takes longer than these.
+    // A granted lock is trusted for two ticks until it is confirmed, and a fail-over takes longer than these.
     const options = {
       commandTimeout: 500,
       resyncInterval: 200,

@@ -4,7 +4,7 @@ import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, useHarness } from './support/harness.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 
-// What Redisson's own tests assert of many threads that want one lock (RedissonLockTest, -HeavyTest, and the like of
+// Redisson's own tests assert this of many threads that want one lock (RedissonLockTest, -HeavyTest, and the like of
 // other kinds). A thread of theirs is a context, or a client of its own.
 
 // Thousands of locks: on a busy machine they take as long as they take.

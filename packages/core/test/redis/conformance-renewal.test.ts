@@ -14,7 +14,7 @@ import { eventually, redisUrl, signalled, sleep, useHarness } from './support/ha
 import { reentrantKinds } from './support/lock-kinds.js'
 import { usePrivateServer } from './support/private-server.js'
 
-// What Redisson's own tests assert of renewal, and of owners and servers that fail (RedissonLockTest,
+// Redisson's own tests assert this of renewal, and of owners and servers that fail (RedissonLockTest,
 // -ExpirationRenewalTest, and the like of other kinds).
 
 describe('conformance, renewal, of each kind of lock', () => {

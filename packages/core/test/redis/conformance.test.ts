@@ -3,7 +3,7 @@ import { NotLockOwnerError, type LockClient } from '../../src/index.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { describe, it, useHarness } from './support/together.js'
 
-// What Redisson's own tests of RLock assert (RedissonLockTest) and repeat for other kinds of lock, asserted here of a
+// Redisson's own tests of RLock assert this (RedissonLockTest) and repeat it for other kinds of lock, asserted here of a
 // client for Node. A thread of theirs is a context, or a client of its own.
 
 describe.each(lockKinds)('conformance: $name', (kind) => {

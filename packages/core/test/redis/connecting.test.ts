@@ -34,7 +34,7 @@ const rig = useRig({
   ],
 })
 
-// What is printed here is expected, and would look like a mistake in the output of the tests.
+// The output here is expected, and would look like a mistake in the output of the tests.
 let warned: string[] = []
 let printed: unknown[][] = []
 beforeEach(() => {
@@ -187,7 +187,7 @@ describe('connect() fails at once, and says why', () => {
     expect(error.message).toMatch(/^No connection to Redis within 300 ms: .*alert internal error/)
   })
 
-  // Of ioredis, whatever the project.
+  // A client of ioredis, whatever the project.
   it.each(['a cluster', 'Sentinel'])('a wrong password of %s', async (kind) => {
     const at = { host: '127.0.0.1', port: rig.server.port }
     const redis =
@@ -233,7 +233,7 @@ describe('connect() to a refused connection', () => {
 })
 
 describe('a wait that ends while Redis is down', () => {
-  /** Of the project, with no listener of 'error', which node-redis does not allow. */
+  /** A client of the project, with no listener of 'error', which node-redis does not allow. */
   const silentClient = async (options = {}) => {
     if (onNodeRedis) {
       return rig.client(options)

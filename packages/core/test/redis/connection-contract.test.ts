@@ -11,7 +11,7 @@ import { useWarnings, type Warnings } from './support/warnings.js'
 const NAME = 'order:42'
 
 interface Fault {
-  /** What a user sees. */
+  /** The events that a user sees. */
   readonly shows: string
   /** Every kind, unless they are named. */
   readonly on?: readonly Kind[]
@@ -282,7 +282,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     shows: 'a half-open connection that was given: one warning names the option of the client that ends that',
-    // Of several servers, node-redis's are connections of Holdfast's own.
+    // With several servers, node-redis's are connections of Holdfast's own.
     ...(onNodeRedis ? { on: ['single'] as const } : {}),
     run: async (at, warnings) => {
       const locks = await at.client({}, { commandTimeout: 300, unavailableTimeoutMs: 300 })

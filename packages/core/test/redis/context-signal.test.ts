@@ -28,7 +28,7 @@ const waits = (
   () => locks.getCountDownLatch(`${name}:latch`).await(options),
 ]
 
-/** Of another making, as libraries bring them for old versions of Node: no AbortSignal, of this realm or any. */
+/** A signal of another making, as libraries bring them for old versions of Node: no AbortSignal, of this realm or any. */
 class Polyfill extends EventTarget {
   aborted = false
   reason: unknown

@@ -7,7 +7,7 @@ import { useHarness } from './support/harness.js'
 
 type Decorate = (method: unknown, context: unknown) => (this: unknown) => Promise<unknown>
 
-/** As JavaScript may: the compiler refuses such a method. */
+/** JavaScript may do this: the compiler refuses such a method. */
 function decorated(method: unknown, client: LockClient, name: string): () => Promise<unknown> {
   const decorate = Locked({ name, client }) as unknown as Decorate
   return decorate(method, { kind: 'method', name: 'rows' })

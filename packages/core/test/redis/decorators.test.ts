@@ -373,7 +373,7 @@ describe('@Locked', () => {
     expect(await object.whoOwn()).toBe(own!.clientId)
     undo.push(provideLocks(own!, object))
     expect(await object.who()).toBe(own!.clientId)
-    // Of several for the same: the one in whose context the caller is.
+    // Several were made for the same: the caller is in the context of this one.
     expect(await ofObject!.run(() => object.who())).toBe(ofObject!.clientId)
     // In any order, and once each.
     for (const each of [...undo, ...undo]) each()

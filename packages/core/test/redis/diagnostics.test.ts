@@ -216,7 +216,7 @@ describe('subscribers', () => {
     } finally {
       channels.forEach((channel) => unsubscribe(channel, listener))
     }
-    // Of the hold that was there before nothing: its beginning was dated by nobody.
+    // Nothing for the hold that was there before: nobody dated its beginning.
     const [waited, passed, call, hold, ...more] = seen as { serial: number }[]
     // Whether it was passed on or taken by a command, the machine decides.
     expect(waited).toMatchObject({ phase: 'ended', outcome: 'acquired', hasWaited: true })

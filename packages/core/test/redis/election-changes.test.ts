@@ -22,7 +22,7 @@ beforeEach(async () => {
 const elect = (locks: LockClient): Election =>
   getElection(locks, NAME, { data: { from: locks.clientId.split('~')[0] } })
 
-/** What a follower has been told, as it comes: `token name`, with a * for a term that was missed, - for nobody. */
+/** The news that a follower was told, in their order: `token name`, with a * for a term that was missed, - for nobody. */
 const follow = (locks: LockClient, signal?: AbortSignal) => {
   const told: string[] = []
   const inWords = (leader: Leader | null): string =>

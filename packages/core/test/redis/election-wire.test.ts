@@ -36,7 +36,7 @@ const releaseAs = (owner: string, successor = '') =>
   })
 const kept = async (): Promise<Record<string, string>[]> =>
   (await rig.admin.lrange(TERMS, 0, -1)).map((text) => JSON.parse(text) as Record<string, string>)
-/** As if these had joined one after another, their clients alive, without grants. */
+/** Makes the queue of owners that joined one after another, their clients alive, without grants. */
 const standInLine = async (...owners: string[]): Promise<void> => {
   const now = Date.now()
   for (const [i, owner] of owners.entries()) {
@@ -50,7 +50,7 @@ const standInLine = async (...owners: string[]): Promise<void> => {
 const line = (): Promise<string[]> => rig.admin.lrange(queue.queue, 0, -1)
 const tidy = (): Promise<number> => rig.admin.del(NAME, TERMS, ...Object.values(queue))
 
-/** What is published on the channel of the election while `work` runs. */
+/** The messages on the channel of the election while `work` runs. */
 const heardDuring = async (work: () => Promise<unknown>): Promise<string[]> => {
   const heard: string[] = []
   const listener = rig.connection()

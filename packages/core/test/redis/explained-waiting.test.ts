@@ -7,7 +7,7 @@ import { eventually } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
-// What a caller that waits, or has waited in vain, is told.
+// A caller that waits, or has waited in vain, is told why.
 
 const NAME = 'order:42'
 type Waiting = LockEvents['waiting']

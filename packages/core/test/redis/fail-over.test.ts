@@ -151,7 +151,7 @@ describe('two primaries', () => {
     expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason } })
     redis.proxy.cutAll()
     expect(await hold.release()).toBe('lost')
-    // What the former holder still gives back, now that it finds the new primary, is its own.
+    // The former holder finds the new primary now, and releases only its own.
     await locks.close()
     await next.verify()
     expect(await redis.holds(NAME)).toEqual([next.owner, '1'])

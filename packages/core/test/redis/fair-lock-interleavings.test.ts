@@ -7,7 +7,7 @@ import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 
-// What may happen at the same time, one interleaving per test.
+// Two things may happen at the same time, one interleaving per test.
 
 const NAME = 'order:42'
 // No heartbeat helps within a test, unless it is about heartbeats.
@@ -151,7 +151,7 @@ describe('leaving', () => {
     const abort = new AbortController()
     const head = await line.join('head', behindProxy, { signal: abort.signal })
     const next = await line.join('next', locks)
-    // What it is told arrives when it has gone.
+    // Its answer arrives when it has gone.
     proxy.delay(100)
     await holder.release()
     abort.abort()

@@ -60,7 +60,7 @@ describe('one line of several processes', () => {
     const killedAt = performance.now()
     await holder.release()
     await soon(next.call('done'))
-    // What is more than two heartbeats is room for a busy machine.
+    // The time beyond two heartbeats is room for a busy machine.
     expect(performance.now() - killedAt).toBeLessThan(2 * HEARTBEAT_MS + 1_500)
     expect(await served()).toEqual(['next'])
     await next.call('close')

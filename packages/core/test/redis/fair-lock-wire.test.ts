@@ -6,7 +6,7 @@ import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// What a fair lock keeps in Redis, byte for byte.
+// The keys of a fair lock in Redis, byte for byte.
 
 const NAME = 'order:42'
 const PATIENCE_MS = 300_000

@@ -6,7 +6,7 @@ import { eventually, useHarness } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { soon } from './support/rig.js'
 
-// What Redisson's own tests of RFairLock assert (RedissonFairLockTest) beyond those of RLock, asserted here of a client
+// Redisson's own tests of RFairLock assert this (RedissonFairLockTest) beyond those of RLock, asserted here of a client
 // for Node.
 
 const PATIENCE_MS = 300_000

@@ -7,7 +7,7 @@ import { describe, it, useHarness } from './support/together.js'
 
 const NOBODY = 'nobody~aaaaaaaaaaaaaaaaaaaaa:1'
 
-/** What a person copies from where it is shown. */
+/** The name that a person copies from where it is shown. */
 const shownBy = async (locks: LockClient, name: string): Promise<string[]> => {
   const seen = await locks.getLock(name).inspect()
   return (seen?.holders ?? []).map(({ owner }) => owner)

@@ -5,7 +5,7 @@ import { eventually } from './support/harness.js'
 import { soon } from './support/rig.js'
 import { describe, it, useRig } from './support/together.js'
 
-// What somebody else wrote under the names that Holdfast keeps beside a lock: another type, or values that make no sense.
+// Somebody else wrote under the names that Holdfast keeps beside a lock: another type, or values that make no sense.
 
 const NAME = 'order:42'
 const LINE = `holdfast:line:{${NAME}}`

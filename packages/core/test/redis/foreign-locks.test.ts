@@ -145,7 +145,7 @@ describe('a re-entry that finds a string', () => {
         expect(await rig.admin.get(NAME)).toBe(TOKEN)
       })
       await freeString()
-      // What is kept beside a read lock.
+      // The keys beside a read lock.
       await rig.admin.flushall()
     },
   )

@@ -74,7 +74,7 @@ describe('a plain lock for which a Java thread waits', () => {
     await stands(2)
     const heard = await message(CHANNEL)
     await killed.kill()
-    // As many listen as stand in line: the stopped one, and Java instead of the dead one.
+    // The number of listeners is that of waiters: the stopped one, and Java instead of the dead one.
     await eventually(async () => (await listeners(CHANNEL)) === 2)
     await stopped.pause()
     const [inFront] = await lineUp()

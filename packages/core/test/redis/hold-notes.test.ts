@@ -8,7 +8,7 @@ import { JavaClient } from './support/java-client.js'
 import { useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
-// What a client with `describeHolds` notes of its holds, and who hears of it.
+// A client with `describeHolds` notes its holds, and others hear of it.
 
 const NAME = 'order:42'
 const NOTE = 'holdfast:note:{order:42}'

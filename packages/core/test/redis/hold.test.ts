@@ -193,7 +193,7 @@ describe('hold: loss while Redis is silent', () => {
     await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
     redis.server.resume()
     await redis.server.command('PING')
-    // What was on its way runs now: a lock that is free at this moment may be taken, and given back, the next.
+    // The commands on their way run now: a lock that is free at this moment may be taken, and given back, the next.
     await eventually(() => lock.tryLock(), 1_000)
     await lock.unlock()
   })
@@ -831,7 +831,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
       abort.abort()
       await expect(call).rejects.toBe(abort.signal.reason)
     }
-    // What an aborted try took is given back, on its own way and in its own time.
+    // The lock of an aborted try is undone, on its own way and in its own time.
     await eventually(() => lock.tryLock(), 1_000)
     await lock.unlock()
   })

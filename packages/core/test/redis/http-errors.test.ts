@@ -66,7 +66,7 @@ describe('errors of locks as answers', () => {
   ])(
     'an error of two, as await using throws it, has the status of the one %s',
     (_which, suppressed, error, status) => {
-      // As TypeScript writes it for Node 20, which has no such class.
+      // The code that TypeScript writes for Node 20, which has no such class.
       const both = Object.assign(new Error('An error was suppressed during disposal.'), { error, suppressed })
       both.name = 'SuppressedError'
       expect(lockHttpError(both)).toMatchObject({ status, code: 'LOCK_TIMEOUT', cause: both })

@@ -71,7 +71,7 @@ describe('inspectAll()', () => {
       .hset('large', { mode: 'read', ...large })
       .pexpire('large', 60_000)
       .exec()
-    // What looks like a lock but has no end is not taken for one.
+    // A hash without a time to live is not taken for a lock.
     await rig.admin.hset('endless', 'page:7', '1')
     await rig.admin.rpush('list', 'a')
     await rig.admin.set('string', 'a')

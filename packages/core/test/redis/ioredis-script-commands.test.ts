@@ -8,7 +8,7 @@ import { plainSender } from '../../src/redis/ioredis/sender.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { useRig } from './support/rig.js'
 
-/** What tracers of ioredis use of a command. */
+/** The parts of a command that tracers of ioredis use. */
 interface TracedCommand {
   readonly name: string
   readonly args: readonly string[]

@@ -125,7 +125,7 @@ describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma
       const query = (): unknown => {
         const outside = locks.currentThreadId
         return {
-          // What a hook of the query takes re-enters the lock around it.
+          // A lock that a hook of the query takes re-enters the one around it.
           then: (done: (rows: string) => void, failed: (error: unknown) => void) => {
             seen.push(outside === locks.currentThreadId)
             return lock

@@ -93,7 +93,7 @@ describe('a lock that is passed on after somebody removed it', () => {
     const next = await soon(waiting)
     await eventually(async () => next.owner in (await owners()))
     const lost = nextEvent(client.locks, 'lost')
-    // As forceUnlock does and tells it, when it ran before the name had followed.
+    // Does and tells what forceUnlock does, when it ran before the name had followed.
     await rig.admin.del(NAME)
     await rig.admin.publish(`holdfast:client:${client.locks.clientId}`, hold.owner)
     expect(await lost).toMatchObject({ owner: next.owner, error: { reason: 'forced' } })

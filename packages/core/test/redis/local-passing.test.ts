@@ -128,7 +128,7 @@ describe('a lock that is released while somebody of the same client waits', () =
     await eventually(async () => next.owner in (await owners()))
     await rig.admin.pexpire(NAME, 15_000)
     client.clock.skip(10_100)
-    // What has the watchdog look at its clock.
+    // Makes the watchdog look at its clock.
     expect(next.trustedForMs).toBeGreaterThan(0)
     await (await client.locks.getLock('another').acquire()).release()
     await eventually(async () => (await rig.admin.pttl(NAME)) > 25_000)

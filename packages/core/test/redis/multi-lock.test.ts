@@ -97,7 +97,7 @@ describe('multi lock', () => {
     await expect(late).rejects.toBe('enough')
     await eventually(async () => (await harness.admin.exists(five())) === 1)
     await holder.release()
-    // What the late one still took is given back after its answer.
+    // The lock that the late one still took is undone after its answer.
     expect(await multi(locks).tryLock(1_000)).toBe(true)
     await multi(locks).forceUnlock()
   })

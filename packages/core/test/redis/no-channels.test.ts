@@ -13,7 +13,7 @@ const warnings = useWarnings()
 const RESYNC = { resyncInterval: 200 }
 
 beforeEach(async () => {
-  // As many have it: every key and command, and since Redis 7 no channel.
+  // The rules of many users: every key and command, and since Redis 7 no channel.
   await rig.admin.call('ACL', 'SETUSER', 'mute', 'reset', 'on', '>secret', '~*', '+@all', 'resetchannels')
 })
 

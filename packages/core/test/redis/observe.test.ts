@@ -94,7 +94,7 @@ describe('observe().look()', () => {
     const waiting = others.getLock('busy').acquire()
     await eventually(async () => (await seen('busy'))?.waiting === 1)
     let owner = hold.owner
-    // As if some client took it, time after time, that the first in line does not hear of.
+    // Some client seems to take it, time after time, that the first in line does not hear of.
     const overtake = async (by: string): Promise<number | undefined> => {
       await rig.admin.multi().hset('busy', by, 1).hdel('busy', owner).exec()
       owner = by
@@ -229,7 +229,7 @@ describe('report()', () => {
     await eventually(async () => (await observer.reports()).fresh.length === 1)
     const [id] = (await observer.reports()).clientIds
     expect(id).toBe(locks.clientId)
-    // What a dead one leaves: an entry and a report that nobody writes again.
+    // A dead one leaves an entry and a report that nobody writes again.
     await rig.admin.zadd('holdfast:clients:{clients}', Date.now() - 1, 'dead~1')
     expect((await observer.reports()).clientIds).toEqual([id])
     await eventually(async () => (await rig.admin.zscore('holdfast:clients:{clients}', 'dead~1')) === null)

@@ -23,7 +23,7 @@ async function seeming(version: string): Promise<{ readonly port: number }> {
   return { port: (listener.address() as AddressInfo).port }
 }
 
-/** As long as before: Redis says how long its answer is. */
+/** The answer stays as long as before: Redis says how long it is. */
 function renamed(text: string, version: string): string {
   return text.replace(/redis_version:\S+/g, (all) => `redis_version:${version}`.padEnd(all.length, '0'))
 }

@@ -72,7 +72,7 @@ describe('a half-open connection, of which nobody tells the client', () => {
     const error = await failureOf(locks.getLock('another').tryLock())
     expect(error).toBeInstanceOf(RedisUnavailableError)
     expect(error).toMatchObject({ outcome: 'unknown' })
-    // As TCP does in the end, after minutes.
+    // TCP does this in the end, after minutes.
     proxy.cutAll()
     await eventually(() =>
       locks

@@ -3,7 +3,7 @@ import { LockClient, LockTimeoutError, SelfDeadlockError, type Hold } from '../.
 import { carrierOf, scriptsRunBy } from './support/carrier.js'
 import { eventually, signalled, useHarness } from './support/harness.js'
 
-// What Redisson's own tests of RReadWriteLock assert (RedissonReadWriteLockTest), asserted here of a client for Node,
+// Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,
 // and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
 
 describe('a read-write lock', () => {
@@ -149,7 +149,7 @@ describe('a read-write lock', () => {
     const locks = await harness.client({ resyncInterval: 100 })
     const lock = locks.getReadWriteLock(harness.name())
     const reading = await lock.readLock().acquire()
-    // What a writer of a client leaves that is gone.
+    // A writer whose client is gone leaves this.
     const soon = Math.floor(Number((await harness.admin.time())[0]) * 1000) + 1_400
     await harness.admin.zadd(`holdfast:writers:{${harness.name()}}`, soon, 'gone~1:1:write')
     await harness.admin.pexpire(`holdfast:writers:{${harness.name()}}`, 5_000)

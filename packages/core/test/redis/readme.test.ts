@@ -8,10 +8,10 @@ import { useRig } from './support/rig.js'
 
 // A database in WebAssembly among them, on a machine that is busy.
 const PROGRAM_LIMIT_MS = 60_000
-// What a program keeps in Redis beside its lock.
+// The key that a program keeps beside its lock.
 const DATA_KEY = 'order:42:state'
 
-// What each program of the pages writes. The server of the tests has a lease that is a little older.
+// The output of each program of the pages. The server of the tests has a lease that is a little older.
 const OUTPUT: Record<string, RegExp> = {
   'README.md: Without a server': /^false false\nshipped\n$/,
   'README.md: First lock': /^order 42 shipped\n$/,
@@ -91,14 +91,14 @@ describe('the programs of the pages', () => {
   )
 })
 
-/** What is not on a page that its examples need to run, and what they print. */
+/** The code that examples of a page need and the page leaves out, and their output. */
 interface Page {
   readonly given?: string
-  /** Of the last program, which goes on: what makes it do something, and end. */
+  /** Code that makes the last program, which goes on, do something and end. */
   readonly end?: string
   readonly change?: (code: string) => string
   readonly prints: RegExp
-  /** What it prints when it is run once more, where that is something else. */
+  /** The output of a second run, where it is another. */
   readonly again?: RegExp
 }
 
@@ -144,7 +144,7 @@ const PAGES: Record<string, Page> = {
   'docs/fair-lock.md': { given: 'const work = async () => console.log(1)', prints: TWICE },
   'docs/share.md': {
     prints: /^token-1 token-1 1\ntoken-1 1\ntoken-2 2\n(a secret token\n){2}$/,
-    // What the first run kept.
+    // The first run kept these.
     again: /^token-2 token-2 0\ntoken-2 0\ntoken-1 1\n/,
   },
   'docs/choosing.md': { given: 'const refill = async () => console.log(1)', prints: TWICE },

@@ -123,7 +123,7 @@ describe('RedLock of three nodes, of which one does not answer in time', () => {
     const { tookMs, held } = await acquire()
     expect([held, tookMs < 0.9 * NODE_TIMEOUT_MS]).toEqual([2, true])
     await eventually(async () => (await acquire()).tookMs < NODE_TIMEOUT_MS / 5)
-    // What asked it before that has come to its end, too: from here on nothing but the background asks.
+    // The earlier questions have ended, too: from here on nothing but the background asks.
     await new Promise((resolve) => setTimeout(resolve, NODE_TIMEOUT_MS))
     nodes.at(0).server.resume()
     await eventually(async () => (await acquire()).held === 3)

@@ -12,7 +12,7 @@ describe('renewals of one row', () => {
     const proxy = await rig.proxy()
     const client = await rig.client(
       { lockWatchdogTimeout: leaseMs, watchdogBatchSize: SCRIPT_SIZE, commandTimeout: 200 },
-      // What has no answer when the connection breaks is not sent again by it.
+      // It sends no command again that has no answer when the connection breaks.
       rig.connection({ autoResendUnfulfilledCommands: false }, proxy),
     )
     const lost: string[] = []

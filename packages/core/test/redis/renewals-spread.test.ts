@@ -36,7 +36,7 @@ describe('renewals of locks that were taken in one burst', () => {
     })
     return {
       seen: () => seen,
-      /** What was sent up to now: the monitor tells of it later than Redis answers. */
+      /** The commands up to now: the monitor tells of it later than Redis answers. */
       forget: async () => {
         const done = new Promise<void>((resolve) => (forgotten = resolve))
         await Promise.all([rig.admin.echo('forget'), done])

@@ -336,7 +336,7 @@ describe('a demoted primary', () => {
   const demoted = async (work: () => Promise<void>): Promise<void> => {
     const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
     try {
-      // What was there before the fail-over, and what the new primary says now.
+      // This hash was there before the fail-over, and the new primary has it now.
       await primary.command('HSET', NAME, OWNER, 2)
       await rig.admin.replicaof('127.0.0.1', primary.port)
       await eventually(
@@ -394,7 +394,7 @@ describe('a demoted primary', () => {
 /** Nothing about pipelining depends on the kind of lock. */
 const broken: { kind: LockKind; how: string; enableAutoPipelining: boolean }[] = [
   { kind: reentrantKinds[0]!, how: 'without auto-pipelining', enableAutoPipelining: false },
-  // What several locks send travels as one script: batch.test.ts.
+  // Commands of several locks travel as one script: batch.test.ts.
   ...reentrantKinds
     .filter((kind) => kind.locks === 1)
     .map((kind) => ({ kind, how: 'with auto-pipelining', enableAutoPipelining: true })),

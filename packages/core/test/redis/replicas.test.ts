@@ -69,7 +69,7 @@ const GRANTING: readonly (readonly [Run, granted: unknown, ...before: (Run | rea
   ],
 ]
 
-/** Of one lock, or of each member of several. */
+/** The holds of one lock, or of each member of several. */
 const levelsOf = (hold: LockHold): readonly Graded[] => {
   const { holds } = hold as { holds?: readonly Graded[] }
   return holds ?? [hold as Graded]

@@ -84,7 +84,7 @@ describe('with schedulers that exist', () => {
       .filter(({ state }) => state === 'done')
       .map(({ tick }) => tick.getTime())
 
-  /** Of the schedulers of two clients, each tick by one. */
+  /** Two clients have schedulers, and one of them runs each tick. */
   const each = async (start: (name: string, run: (tick: Date) => void) => () => unknown): Promise<void> => {
     const name = harness.name('report')
     const outcomes: TickOutcome<unknown>[] = []

@@ -119,7 +119,7 @@ describe('begin, near a tick of another client,', () => {
     const begun = { kind: 'begun', tick: 1_999, missed: [1_000, 1_500] }
     expect(await beginAs(B, { tick: 1_999, near })).toEqual({ ...begun, ...apart })
     expect(await beginAs(B, { tick: 1_999, near })).toEqual(begun)
-    // Of the same client, which may call as often as it likes.
+    // The same client may call as often as it likes.
     await free()
     const again = B.replace(/\d+$/, '77')
     await holds(again)

@@ -10,7 +10,7 @@ const rig = useRig()
 const SECRET = 's3cr3tPW'
 const HOSTILE = 'a\nb\u001b[31mc\u2028d'
 
-/** What an uncaught error, a console and a logger show. */
+/** The texts that an uncaught error, a console and a logger show. */
 const shownOf = (value: unknown): string =>
   `${inspect(value, { depth: Infinity, showHidden: true, getters: false })} ${JSON.stringify({ value })}`
 

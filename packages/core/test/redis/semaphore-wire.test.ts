@@ -4,7 +4,7 @@ import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// What Redisson sends for an RSemaphore, from redisson-wire.md 1.10.
+// Redisson sends this for an RSemaphore, from redisson-wire.md 1.10.
 const JAVA_ACQUIRE = `
 local value = redis.call('get', KEYS[1])
 if (value ~= false and tonumber(value) >= tonumber(ARGV[1])) then

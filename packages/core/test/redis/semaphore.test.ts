@@ -193,7 +193,7 @@ describe("JavaScript's face", () => {
 
   it("refuses to start beside redis-semaphore's sorted set under its name, whichever kind it is", async () => {
     const name = 'semaphore:pool'
-    // As its `Semaphore('pool')` keeps a permit: the identifier, by the time of its client.
+    // Its `Semaphore('pool')` keeps a permit like this: the identifier, by the time of its client.
     await rig.admin.zadd(name, Date.now(), 'b0f8a0d2-7c1e-4f5e-9f58-0c7d2a1b4c11')
     const before = await rig.contents()
     const counted = locks.getSemaphore(name)

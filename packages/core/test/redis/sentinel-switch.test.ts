@@ -13,7 +13,7 @@ const FAIL_OVERS = 3
 const SWITCH_MS = 20_000
 const PAUSE_MS = 20_000
 
-/** What ioredis's failoverDetector does when a sentinel says `+switch-master`. */
+/** Does what ioredis's failoverDetector does when a sentinel says `+switch-master`. */
 const switchAway = (redis: Redis): void =>
   (redis as unknown as { connector: { disconnect(): void } }).connector.disconnect()
 
@@ -143,7 +143,7 @@ describe('the primary that Sentinel names becomes another one', () => {
     const locks = await open(connection(), { lockWatchdogTimeout: 300_000 })
     await group.settle()
     const told = nextLoss(locks, SWITCH_MS)
-    // As if the fail-over had begun: no replica hears what the primary does from here on.
+    // Begins the fail-over: no replica hears what the primary does from here on.
     await group.cutReplication()
     const hold = await locks.getLock('a').acquire()
     await group.failOver()

@@ -34,7 +34,7 @@ const held = <T>() => {
   }
   return { task, begun, resolve, reject }
 }
-/** As if the kept result were older: it is fresh no more, and served for another minute. */
+/** Makes the kept result older: it is fresh no more, and served for another minute. */
 const age = (): Promise<unknown> => rig.admin.hset(KEPT, 'fresh', '0')
 
 describe('a kept result', () => {

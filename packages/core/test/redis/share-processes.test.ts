@@ -54,7 +54,7 @@ describe('a share in ten processes', () => {
     const monitor = await rig.connection().monitor()
     rig.atEnd(() => monitor.disconnect())
     const sources: string[] = []
-    // What the scripts themselves call has the source "lua".
+    // Commands that scripts call have the source "lua".
     monitor.on('monitor', (_time: string, words: string[], source: string) => {
       if (source !== 'lua' && words.some((word) => word.includes('{share:fleet:a}'))) {
         sources.push(source)

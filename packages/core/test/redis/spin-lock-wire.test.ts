@@ -6,7 +6,7 @@ import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// What a spin lock keeps in Redis and what it says: the hash of a plain lock, and nothing.
+// A spin lock keeps in Redis the hash of a plain lock, and publishes nothing.
 
 const NAME = 'order:42'
 const SETTLED = { resyncInterval: 60_000 }

@@ -31,7 +31,7 @@ class PauseRecorder implements Clock {
   }
 }
 
-/** What was sent to Redis by anybody during `work`, the questions about it aside. */
+/** The commands of anybody during `work`, the questions about it aside. */
 async function sentDuring(work: () => Promise<unknown>): Promise<Map<string, number>> {
   await rig.server.resetStats()
   await work()

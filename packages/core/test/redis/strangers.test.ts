@@ -6,7 +6,7 @@ import { describe, it, useHarness, useSmallPrograms } from './support/together.j
 interface Mistake {
   /** `locks`, `lock` and its NAME are there. */
   readonly program: string
-  /** What tells of the mistake: a warning's code, or an error's class. */
+  /** The sign of the mistake: a warning's code, or an error's class. */
   readonly by: string
   /** It names the mistake, and what to do instead. */
   readonly says: RegExp

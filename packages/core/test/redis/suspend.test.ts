@@ -11,7 +11,7 @@ const SUSPECTS = { trusted: false, ensured: false, aborted: false }
 
 const rig = useRig()
 
-/** What a process sees of its machine's sleep: the wall clock is ahead, the monotonic one stood still. */
+/** A process sees this of its machine's sleep: the wall clock is ahead, the monotonic one stood still. */
 class SleepyClock implements Clock {
   private sleptMs = 0
   readonly now = (): number => backgroundRuntime.now()

@@ -128,7 +128,7 @@ const kinds: Record<string, LockKind> = {
 /** Not the scripts of a kind of lock: `travel-replay.test.ts` and `share-wire.test.ts` have their late copies. */
 const OF_ENTRIES = ['share/enter', 'share/finish', 'travel/adopt', 'travel/hand-over']
 
-/** Of those the operations of a client stand for the tombstone. */
+/** For these, the operations of a client stand for the tombstone. */
 const counters: Record<string, Kind> = {
   semaphore: {
     scripts: ['semaphore/acquire', 'counter/cancel'],

@@ -12,7 +12,7 @@ import { useWarnings } from './support/warnings.js'
 const NAME = 'order:42'
 const rig = useRig()
 
-/** What the application that shares its connection with a client sends on it. */
+/** The commands of the application that shares its connection with a client. */
 async function sent(connection: Redis, ...command: string[]): Promise<unknown> {
   const client = carrierOf(connection)
   const [name, ...args] = command as [string]
@@ -23,7 +23,7 @@ async function sent(connection: Redis, ...command: string[]): Promise<unknown> {
 async function transaction(connection: Redis) {
   await sent(connection, 'MULTI')
   return {
-    /** What was answered at the end, one for each command. */
+    /** The answers at the end, one for each command. */
     exec: async () => (await sent(connection, 'EXEC')) as unknown[],
     discard: () => sent(connection, 'DISCARD'),
   }
@@ -144,7 +144,7 @@ describe('a release in a transaction that the application has opened', () => {
   )
 })
 
-/** What each kind takes, and asks for. */
+/** The commands that take each kind, and ask for it. */
 const takes: Record<string, (locks: LockClient) => Promise<unknown>> = {
   'a try': (locks) => locks.getLock(NAME).tryAcquire(),
   'a wait': (locks) => locks.getLock(NAME).acquire(),
@@ -189,7 +189,7 @@ describe('what is taken in a transaction that the application has opened', () =>
     const { locks, connection } = await shared()
     await sent(connection, 'MULTI')
     const taking = failureOf(locks.getLock(NAME).acquire())
-    // What is asked for in one turn leaves at its end.
+    // Commands of one turn leave at its end.
     await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)))
     await sent(connection, 'EXEC')
     expect(await taking).toMatchObject(isUnknown)
@@ -330,13 +330,13 @@ function answerOnce(connection: Redis, reply: unknown): void {
     if (!resolve) {
       return Promise.resolve(usual.apply(client, args)).then(() => reply)
     }
-    // Of ioredis: its commands hear of their own replies.
+    // Commands of ioredis hear of their own replies.
     command.resolve = () => resolve(reply)
     return usual.apply(client, args)
   }
 }
 
-/** What a call that failed undoes in the background has been sent. */
+/** Waits until the undo of a failed call has been sent. */
 async function settled(locks: LockClient): Promise<void> {
   const { session } = locks as unknown as { session: { background: { whenOver(): Promise<void> } } }
   await soon(session.background.whenOver())

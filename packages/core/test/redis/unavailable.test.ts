@@ -156,7 +156,7 @@ describe('Redis goes down while a caller waits', () => {
     const { java, waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
     await rig.server.kill()
     await rig.server.restart()
-    // As likely as not before the subscription is there again: nobody hears the message then.
+    // The subscription may not be there yet: nobody hears the message then.
     await java.unlock(NAME)
     const hold = await soon(waiting)
     expect(await hold.release()).toBe('released')

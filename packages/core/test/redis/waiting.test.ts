@@ -125,7 +125,7 @@ describe.each(exclusiveKinds)('waiting: $name', (kind) => {
     const owner = await kind.of(first, harness.name()).acquire()
     const waiting = kind.of(second, harness.name()).acquire()
     await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
-    // What a lost message looks like: the key goes, nobody says so.
+    // A lost message looks like this: the key goes, nobody says so.
     await kind.vanish(harness.admin, harness.name())
     await (await waiting).release()
     expect(await owner.release()).toBe('lost')

@@ -4,7 +4,7 @@ import type { Member, MemberHold } from '../../src/compound/member.js'
 import { LockLostError } from '../../src/errors.js'
 import { Loss } from '../../src/acquire/held-lease.js'
 
-/** What the declarations of the package leave out. */
+/** Members that the declarations of the package leave out. */
 interface Joinable extends CompoundHold {
   readonly levels: readonly MemberHold[]
   join(level: MemberHold, members: readonly Member[]): boolean

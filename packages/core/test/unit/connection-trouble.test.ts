@@ -13,7 +13,7 @@ function after(...errors: Error[]): Error | undefined {
   return troubleOf(new EventEmitter(), errors)
 }
 
-/** As iovalkey keeps which families of addresses it tries. */
+/** The field in which iovalkey keeps the families of addresses that it tries. */
 const ofIovalkey = (...errors: Error[]) =>
   troubleOf(Object.assign(new EventEmitter(), { options: { familyFallback: { enabled: true } } }), errors)
 

@@ -57,7 +57,7 @@ function unionOf(file: string, name: string): string[] {
   return [...(body ?? '').matchAll(/'([^']+)'/g)].map(([, member]) => member!)
 }
 
-/** As the pages write a number: 30 000. */
+/** Writes a number like the pages: 30 000. */
 const spaced = (value: number): string => value.toLocaleString('en').replaceAll(',', ' ')
 
 const sorted = (values: Iterable<string>): string[] => [...values].sort()

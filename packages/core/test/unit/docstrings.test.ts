@@ -20,7 +20,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What is wrong with a class of an API, whose members these are. */
+/** The faults of a class of an API, whose members these are. */
 function faultsOf(members: string, around = ''): string[] {
   const file = join(folder, 'index.d.cts')
   const text = `${around}

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import calculateSlot from 'cluster-key-slot'
 import { hashSlot } from '../../src/redis/hash-slot.js'
 
-/** What `CLUSTER KEYSLOT` of Redis 7.0 answers. */
+/** The answers of `CLUSTER KEYSLOT` of Redis 7.0. */
 const KNOWN: [string, number][] = [
   ['', 0],
   ['123456789', 12739],

@@ -75,7 +75,7 @@ describe('commands wait for the end of the turn', () => {
 })
 
 describe('few commands with far to go', () => {
-  // Of thirteen that were resumed, those that have not asked yet.
+  // Thirteen were resumed: these have not asked yet.
   const resume = (): void => {
     underWay.sent(13)
     nowMs += 1

@@ -3,7 +3,7 @@ import { nullIfMissing } from '../../src/redis/load-client.js'
 
 const failed = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
-// What each of them says of a package that is not there.
+// The errors of each of them for a package that is not there.
 const MISSING: Record<string, Error> = {
   "Node's import()": failed(
     'ERR_MODULE_NOT_FOUND',

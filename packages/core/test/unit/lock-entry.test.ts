@@ -55,15 +55,15 @@ const passingOn: Step = (entry) => void entry.passOn('B')
 
 interface Row {
   readonly steps: readonly Step[]
-  /** What it says of itself. */
+  /** Its own account. */
   readonly is: string
-  /** What a re-entry sends that is granted. */
+  /** The command of a re-entry that is granted. */
   readonly reenter: string
-  /** What a release down to one level sends. */
+  /** The command of a release down to one level. */
   readonly lower: string
-  /** What a release of all levels sends. */
+  /** The command of a release of all levels. */
   readonly release: string
-  /** What is told of that release if Redis finds nothing to release. */
+  /** The outcome of that release if Redis finds nothing to release. */
   readonly ifNotHeld: 'released' | 'not-held'
 }
 
@@ -429,14 +429,14 @@ async function after(steps: readonly Step[], leaseMs?: number): Promise<EntryUnd
   return entry
 }
 
-/** What an operation sends in a state, and what its caller is told. */
+/** The command that an operation sends in a state, and its caller's answer. */
 async function next(
   steps: readonly Step[],
   operation: (entry: EntryUnderTest) => Promise<string>,
   reply: Reply,
 ) {
   const entry = await after(steps)
-  // What is on its way by then stays there.
+  // Commands on their way by then stay there.
   entry.redis.pending.splice(0)
   const known = entry.redis.sent.length
   const told = await entry.answering(operation(entry), [reply])

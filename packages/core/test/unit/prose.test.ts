@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What the check says of a page: the line and the rule of each mistake. */
+/** The findings of a page: the line and the rule of each mistake. */
 function mistakesOn(lines: readonly string[]): Promise<string[]> {
   const page = join(folder, 'page.md')
   writeFileSync(page, lines.join('\n\n'))

@@ -67,7 +67,7 @@ function used(code: string, table: 'KEYS' | 'ARGV' | 'argv'): Positions {
   return { single: [...new Set(single)].sort((a, b) => a - b), listFrom }
 }
 
-/** What it reads by itself, and what `take` reads of ARGV, which every acquire of a lock begins with. */
+/** The arguments that it reads by itself, and those that `take` reads of ARGV, which every acquire of a lock begins with. */
 function usedWithParts(lua: string, table: 'KEYS' | 'ARGV'): Positions {
   const { single, listFrom } = used(codeOf(lua), table)
   const isHandedOn = table === 'ARGV' && codeOf(lua).includes('take(KEYS[1], KEYS[2], ARGV,')

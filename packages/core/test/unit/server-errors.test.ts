@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { RedisUnavailableError, WrongTypeError } from '../../src/index.js'
 import { codeOf, isInWordsOfRedis, proofOf, refusal } from '../../src/redis/failures.js'
 
-// What servers answered: Redis 6.2.14, 7.0.15, 8.2.3 and Valkey 9.1.2, each asked for the same.
+// The answers of servers: Redis 6.2.14, 7.0.15, 8.2.3 and Valkey 9.1.2, each asked for the same.
 const CALL = 'ERR Error running script (call to f_91fb98f1f472072e36230bd1f864f688f3ab12cd): @user_script:1: '
 const SHA = 'script: 91fb98f1f472072e36230bd1f864f688f3ab12cd, on @user_script:1.'
 const VALKEY = 'script: on @user_script:1.'
@@ -63,7 +63,7 @@ const LASTING: Record<string, readonly string[]> = {
   ],
 }
 
-/** Of a script, which may have written before it met them. */
+/** Errors of a script, which may have written before it met them. */
 const UNKNOWN: Record<string, readonly string[]> = {
   NOPERM: [
     `${CALL}@user_script: 1: The user executing the script can't run this command or subcommand`,

@@ -97,7 +97,7 @@ describe('a table of what runs on what', () => {
     )
     expect(cells.filter(({ state, cause = '' }) => state === 'failed' && cause === '')).toEqual([])
     expect(cells.filter(({ said }) => said === '')).toEqual([])
-    // Of '–' too: writing the tables throws where one has no reason.
+    // Needed for '–' too: writing the tables throws where one has no reason.
     expect(read('docs/support.md')).toMatch(/^- –, unit tests \(.*Deno [\d.]+\): /m)
   })
 

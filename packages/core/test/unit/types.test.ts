@@ -13,7 +13,7 @@ import type { IoredisScripting } from '../../src/redis/ioredis/client.js'
 import type { NodeRedisScripting } from '../../src/redis/node-redis/client.js'
 import { SharedError } from '../../src/entries/share/index.js'
 
-// What this file shows is that it compiles: both majors fit the structural type without a cast.
+// This file only has to compile: both majors fit the structural type without a cast.
 describe('the type of a client', () => {
   it('fits ioredis 5 and 6', async () => {
     for (const client of [

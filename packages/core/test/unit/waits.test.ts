@@ -155,7 +155,7 @@ describe('lastHolders', () => {
     const seen = { holder: 'java:1', holds: 1, ttlMs: 30_000 }
     lastHolders.note('key', { ...seen, note: { heldForMs: 5_000, traceparent: 'trace' } })
     await clock.advance(100)
-    // As a heartbeat: without the note.
+    // A heartbeat goes without the note.
     lastHolders.note('key', seen)
     await clock.advance(100)
     expect(lastHolders.holderOf('key')).toEqual({

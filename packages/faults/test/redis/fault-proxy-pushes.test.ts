@@ -35,7 +35,7 @@ class Tap {
     return tap
   }
 
-  /** What it got since the last call, once that ends as told. */
+  /** The bytes since the last call, once they end as told. */
   async until(end: string): Promise<string> {
     await eventually(() => this.#received.toString('latin1').endsWith(end))
     const text = this.#received.toString('latin1')

@@ -7,14 +7,14 @@ const readme = here('../../src/harness/README.md')
 const names = ['lost-reply.ts', 'lost-write.ts', 'adder.mjs', 'processes.ts', 'history.ts', 'clock.ts']
 const blocks = [...readme.matchAll(/```(?:ts|js)\n(.*?)```/gs)].map(([, code]) => code)
 
-/** What stands in the first column of the table below a heading. */
+/** The first column of the table below a heading. */
 const firstColumn = (heading: string): (string | undefined)[] => {
   const [, text = ''] = readme.split(`\n## ${heading}\n`)
   const [own = ''] = text.split('\n## ')
   return [...own.matchAll(/^\| `(\w[\w-]*)/gm)].map(([, name]) => name)
 }
 
-/** What an example says to the console. */
+/** The output of an example on the console. */
 const said = async (name: string): Promise<unknown[]> => {
   const log = jest.spyOn(console, 'log').mockImplementation(() => undefined)
   await import(`../readme/${name}.js`)

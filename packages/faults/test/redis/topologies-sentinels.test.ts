@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 afterEach(() => group.stop())
 
-/** What clients are told by each sentinel that runs. */
+/** The answers of each sentinel that runs. */
 const namedPorts = (): Promise<number[]> =>
   Promise.all(
     group.sentinels

@@ -1,6 +1,6 @@
 import { checkHistory, type HistoryEvent, type HistoryReport, type Token } from '@holdfast/faults/harness'
 
-// What the owners of one lock record, each in a process of its own.
+// The owners of one lock record these, each in a process of its own.
 
 export const lock = 'order:42'
 export const of = (owner: string) => ({ process: `process-${owner}`, lock, owner })

@@ -236,7 +236,7 @@ const mutations: Record<string, Mutation> = {
       const begin = beginOf(events, next)
       if (begin.atMs > site.atMs) return undefined
       const left = events.filter(({ atMs }) => atMs <= site.atMs)
-      // What its owner must not trust any longer may still be there, until the answer to its release.
+      // A hold that its owner must not trust any longer may still be there, until the answer to its release.
       const released = new Set(every(left, 'released').map(({ owner }) => owner))
       if (every(left, 'lost').some(({ owner }) => !released.has(owner))) return undefined
       return [...replace(left, begin, { ...begin, deadlineMs: 1e6 }), { ...next, atMs: site.atMs + 2.5 }]

@@ -73,7 +73,7 @@ describe('beliefs of readers and writers', () => {
     const downgrade = [write('a', 10, 10), read('a', 20, 100), release('a', 40, 'exclusive')]
     const told: HistoryEvent = { kind: 'lost', atMs: 50, ...of('a'), reason: 'gone' }
     expect(check(...downgrade, [loss], [told])).toMatchObject({ violations: [], excused: [{}] })
-    // What it had given back, all of it, cannot be lost.
+    // A hold that was released completely cannot be lost.
     expect(messages(...downgrade, release('a', 45, 'shared'), [loss], [told])).toHaveLength(1)
   })
 

@@ -26,7 +26,7 @@ const reply = (type: string, ...parts: string[]): string => `${type}${parts.leng
 const words = (type: string, ...parts: string[]): string => reply(type, ...parts.map(bulk))
 const MEAN = words('*', 'message', 'c', 'x') + words('>', 'message', 'c', 'x')
 
-/** What a server sent, frame by frame, and whether it is a message. */
+/** The frames of a server, and whether each is a message. */
 type Recorded = readonly (readonly [string, boolean])[]
 
 const resp2: Recorded = [

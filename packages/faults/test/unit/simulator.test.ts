@@ -65,7 +65,7 @@ describe('a simulated world', () => {
     for (const { faults } of plans) expect(faults.map(({ atMs }) => atMs)).toEqual(sorted(faults))
   })
 
-  // What the checkers once took for broken rules: a writer loses the read lock that it has besides (1285), Redis has the
+  // The checkers once took these for broken rules: a writer loses the read lock that it has besides (1285), Redis has the
   // lock of a dead reader for 20 s longer because its clock was set back (941), a replica without the last re-entry (26).
   test.each([1285, 941, 26])('is judged by what Redis has: %i', async (seed) => {
     const { findings } = await play(planOf(seed))

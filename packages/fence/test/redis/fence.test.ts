@@ -9,7 +9,7 @@ import { isUndecided } from '../../src/errors.js'
 import { fence } from '../../src/pg/index.js'
 import { redisUrl } from '../../../core/test/redis/support/harness.js'
 
-// What a fence reads of a holder and says to it. Libraries, databases and levels: npm run test:fence.
+// A fence reads a holder and answers it. Libraries, databases and levels: npm run test:fence.
 
 let database: PGlite
 let redis: Redis

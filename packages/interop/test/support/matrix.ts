@@ -1,4 +1,4 @@
-/** What each cell of the matrix measured, to be printed as one table. */
+/** The measure of each cell of the matrix, to be printed as one table. */
 export class Matrix {
   private readonly cells = new Map<string, Map<string, string>>()
   private readonly columns = new Set<string>()

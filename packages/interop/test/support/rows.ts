@@ -25,7 +25,7 @@ export interface Row {
   readonly name: string
   readonly held: Kind
   readonly wanted: Kind
-  /** What `isLocked` of the wanted one says while the other is held; undefined: Redisson cannot be asked. */
+  /** The answer of `isLocked` of the wanted one while the other is held; undefined: Redisson cannot be asked. */
   readonly seen: boolean | undefined
   readonly reenters: boolean
   readonly forces: boolean
@@ -102,5 +102,5 @@ const everyRow: readonly Row[] = [
   { ...readWrite, name: 'read lock, for a writer', held: 'read', wanted: 'write', seen: false },
 ]
 
-/** Of the kinds that this Redisson has. */
+/** The rows of the kinds that this Redisson has. */
 export const rows: readonly Row[] = (isSmoke ? [plain, fair] : everyRow).filter(({ held }) => has(held))

@@ -1,13 +1,13 @@
 import type { Kind } from './side.js'
 
-/** What `packages/interop/run/main.mjs` says of this run. */
+/** The setting that `packages/interop/run/main.mjs` chose for this run. */
 interface Setting {
   readonly mode: 'all' | 'smoke' | 'bench'
   /** The bench for a moment. */
   readonly brief: boolean
-  /** Of each kind of lock. */
+  /** How long each kind of lock is contended for. */
   readonly contentionMs: number
-  /** Of the driver in Java, with one version of Redisson. */
+  /** The classpath of the driver in Java, with one version of Redisson. */
   readonly classPath: string
   /** Kinds that this version does not have. */
   readonly without: readonly Kind[]
@@ -19,7 +19,7 @@ interface Setting {
   readonly hasLossErrors: boolean
   /** Whether Java with Java and Node with Node are run too. */
   readonly withinOne: boolean
-  /** Of every name, on both sides. */
+  /** The prefix of every name, on both sides. */
   readonly prefix?: string
 }
 
@@ -28,7 +28,7 @@ if (given === undefined) throw new Error('These tests are run by npm run test:in
 
 export const setting = JSON.parse(given) as Setting
 
-/** What a name is in Redis. */
+/** The key of a name in Redis. */
 export const rawName = (name: string): string => `${setting.prefix ?? ''}${name}`
 
 /** Whether this version of Redisson can take part with that kind of lock, with names behind that prefix. */

@@ -23,7 +23,7 @@ export interface Answer {
   readonly to: number
 }
 
-/** What a call of the other process threw. */
+/** The error that a call of the other process threw. */
 export class RemoteError extends Error {
   override readonly name: string
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Side } from './side.js'
 
-/** What Redis has and has said after one step, owners and ids under names that do not change. */
+/** The keys and messages of Redis after one step, owners and ids under names that do not change. */
 export interface Step {
   readonly does: string
   readonly keys: Readonly<Record<string, KeyState>>

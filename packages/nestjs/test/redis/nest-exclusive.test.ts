@@ -15,7 +15,7 @@ import { Exclusive, LocksModule } from '../../src/index.js'
 
 const CRON = 'test:cron'
 const PATTERN = '*/2 * * * * *'
-/** As @nestjs/schedule has it: metadata of the method, by which the scheduler finds it. */
+/** The form of @nestjs/schedule: metadata of the method, by which the scheduler finds it. */
 const Cron = (pattern: string): MethodDecorator => SetMetadata(CRON, pattern)
 
 /** How late each of the fleet is; its scheduler is croner, found and called as @nestjs/schedule does it. */

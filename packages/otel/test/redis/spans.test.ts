@@ -78,7 +78,7 @@ describe('spans', () => {
     const { traceId, spanId } = spansNamed('holder')[0]!.spanContext()
     expect(traceparent).toBe(`00-${traceId}-${spanId}-01`)
     expect(currentTraceparent()).toBeUndefined()
-    // As core publishes it of a holder whose client describes its holds.
+    // Core publishes this of a holder whose client describes its holds.
     const call = (holderTraceparent: string): ObservedCall => ({
       ...{ phase: 'ended', lockName: 'x:a', kind: 'reentrant', clientId: 'c', hasWaited: true },
       ...{ outcome: 'acquired', path: 'remote', waitedMs: 5, handOffMs: undefined, error: undefined },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { read } from '../../../core/test/redis/support/markdown.js'
 import { everyMetric } from './support/every-metric.js'
 
-/** What is named in expressions of PromQL. */
+/** The names in expressions of PromQL. */
 const metricsIn = (text: string): string[] => [...new Set(text.match(/\bholdfast_lock_\w+/g) ?? [])]
 
 describe('the example', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { LockClient } from '@holdfast/core'
 import { TestRedis } from '@holdfast/testing'
 
-/** What is tested: each order is shipped by one worker at a time. */
+/** The code under test: each order is shipped by one worker at a time. */
 const ship = (locks: LockClient, order: string, work: (signal: AbortSignal) => Promise<void>) =>
   locks.getLock(`order:${order}`).withLock((hold) => work(hold.signal), { waitMs: 5_000 })
 

@@ -98,7 +98,7 @@ describe('commands', () => {
   })
 })
 
-// What programs by chance found, beside Redis 7.0.15: `npm run test:engine`.
+// Random programs found these, beside Redis 7.0.15: `npm run test:engine`.
 describe('commands, in detail', () => {
   it.each([
     ['set a 1 px 100 px 200', OK],

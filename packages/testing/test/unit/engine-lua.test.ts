@@ -7,7 +7,7 @@ const run = (script: string, ...args: string[]): unknown =>
   engine().command(['eval', script, '1', 'key', ...args])
 const value = (expression: string): unknown => run(`return ${expression}`)
 
-// What Redis 7.0.15 answers to the same.
+// Redis 7.0.15 answers this to the same.
 describe('Lua 5.1 in the engine', () => {
   it.each([
     ['tostring(1732365600 * 1000000)', '1.7323656e+15'],

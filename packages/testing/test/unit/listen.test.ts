@@ -203,7 +203,7 @@ describe('listen()', () => {
     await raw.until(':1\r\n')
     raw.pause()
     const large = 'x'.repeat(1024 * 1024)
-    // What the system takes for it, and the limit.
+    // Fills the buffers of the system, then those up to the limit.
     for (let i = 0; i < 100 && (await redis.command('PUBLISH', 'c', large)) === 1; i += 1) {
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -81,7 +81,7 @@ describe('a LockClient on a TestRedis', () => {
   it('lets a share run right after a lease of which Redis has said that 0 ms are left', async () => {
     const locks = client({ resyncInterval: 3_600_000 })
     const key = 'share:report:42'
-    // Of a process that has died.
+    // A client of a process that has died.
     await redis.command('HSET', key, 'dead:1', 1)
     await redis.command('PEXPIRE', key, 1_000)
     const run = getShare(locks, 'report').run('42', () => 'made')

@@ -29,7 +29,7 @@ describe('callers that share', () => {
       { kind: 'done', value: 'a' },
       { kind: 'done', value: 'b' },
     ])
-    // What two had together is not there for one that wants it alone: it sleeps.
+    // One that wants it alone finds nothing of what two had together: it sleeps.
     expect(attempts(writer, c)).toEqual([0, 0])
     rig.source.publish('t')
     expect(attempts(writer, c)).toEqual([1, 0])

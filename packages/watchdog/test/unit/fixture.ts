@@ -60,7 +60,7 @@ export class FakeStore implements LeaseStore<FakeLease> {
     return this.#open(this.remainders, [lease], limits.timeoutMs, () => this.remainWith?.(lease))
   }
 
-  /** What each `renew` call was about, in order. */
+  /** The holds of each `renew` call, in order. */
   get batches(): string[][] {
     return this.renewals.map((call) => call.leases.map((lease) => lease.name))
   }
@@ -114,7 +114,7 @@ export class Bench {
     this.store.renewWith = (leases) => leases.map(() => 'renewed')
   }
 
-  /** As long as every call to the store can take, so that hanging ones are abandoned. */
+  /** The longest time that a call to the store can take, so that hanging ones are abandoned. */
   async close(): Promise<void> {
     const closed = this.dog.close()
     await this.clock.advance(TTL)

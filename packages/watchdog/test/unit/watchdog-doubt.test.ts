@@ -55,7 +55,7 @@ describe('leases that are doubted', () => {
     await bench.clock.advance(10)
     bench.dog.doubt(isNamed('one'), between)
     bench.dog.doubt(isNamed('two'))
-    // Of which it was heard last.
+    // The latest doubt is about this one.
     bench.dog.doubt(isNamed('three'), between)
     const late = ['one', 'two', 'three', 'four'].map((name) => bench.watch(new FakeLease(name), { sentAt }))
     expect(late.map((watch) => watch.trustedForMs > 0)).toEqual([false, false, false, true])

@@ -43,7 +43,7 @@ class Fleet {
     })
   }
 
-  /** As an owner does who has extended or re-entered. */
+  /** Changes the lease like an owner who has extended or re-entered. */
   confirm(watch: Watch) {
     const lease = this.#leaseOf.get(watch)!
     this.#sentAt.set(lease, this.bench.clock.now())
@@ -85,7 +85,7 @@ describe('leases that were taken in one burst', () => {
     const later = fleet.callsBetween(4 * INTERVAL, 5 * INTERVAL)
     expect([...later.values()].every((sizes) => sizes.length === 1)).toBe(true)
     expect(sum([...later.values()].flat())).toBe(10_000)
-    // As far apart as can be: 100 chunks in 10 s.
+    // The chunks are as far apart as can be: 100 in 10 s.
     expect(widestGap(later)).toBeLessThanOrEqual(110)
     expect([fleet.lost, Math.max(...fleet.ages), fleet.bench.mostTimers]).toEqual([0, INTERVAL, 1])
     expect(Math.min(...fleet.ages)).toBeGreaterThanOrEqual(INTERVAL / 2)
@@ -174,7 +174,7 @@ describe('what brings renewals together again', () => {
   it('a pause of the process: what is late leaves at once, and is spread again', async () => {
     const fleet = new Fleet()
     const held = fleet.take(2_000)
-    // As if the event loop had been blocked: no timer fired meanwhile.
+    // Blocks the event loop, so to speak: no timer fired meanwhile.
     for (const watch of held) watch.setRenewing(false)
     await fleet.bench.clock.advance(TRUST - 5_000)
     for (const watch of held) watch.setRenewing(true)

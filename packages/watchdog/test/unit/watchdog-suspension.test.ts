@@ -28,7 +28,7 @@ describe('after the machine was suspended', () => {
   it('a renewal clears suspicion and trust is exactly what it set', async () => {
     const bench = new Bench()
     const lease = new FakeLease()
-    // What the watch believed before the jump was longer than what a renewal sets, and is void.
+    // The trust from before the jump was longer than a renewal sets, and is void.
     const watch = bench.watch(lease, { ttlMs: 10 * TTL })
     await suspend(bench)
     expect(watch.trustedForMs).toBe(0)

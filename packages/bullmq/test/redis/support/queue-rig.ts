@@ -47,7 +47,7 @@ export class QueueRig {
     return { connection, prefix: this.harness.name('bull'), drainDelay: 1 }
   }
 
-  /** What lets its jobs come to an end, where the test did not. */
+  /** Lets its jobs come to an end, where the test did not. */
   atEnd(end: () => void): void {
     this.ends.push(end)
   }
@@ -77,7 +77,7 @@ export async function reaches(job: Job, state: string, withinMs = 20_000): Promi
   return refreshed(job)
 }
 
-/** As Redis has it. */
+/** The job, read from Redis anew. */
 export async function refreshed(job: Job): Promise<Job> {
   const { queue } = job as unknown as { queue: Queue }
   return (await queue.getJob(job.id!)) as Job

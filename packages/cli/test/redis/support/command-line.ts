@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** As users have it: the built package. */
+/** The built package, which users have. */
 export const PROGRAM = fileURLToPath(new URL('../../../bin/holdfast.mjs', import.meta.url))
 
 const { HOLDFAST_PROGRAM_OPTIONS, HOLDFAST_PLANTED_BUG } = process.env

@@ -66,7 +66,7 @@ export class CommandUnderLock {
     )?.pid
   }
 
-  /** What can still run of the command: its group, and whatever has its marker. The command line has it, too. */
+  /** The processes of the command that can still run: its group, and whatever has its marker. The command line has it, too. */
   living(): ProcessState[] {
     return processes().filter(
       ({ pid, group, state }) =>

@@ -3,7 +3,7 @@ import type { RedisServer } from '@holdfast/faults/harness'
 import type { SeededRandom } from '../../../../faults/src/run/random.js'
 import type { CommandUnderLock } from './command-under-lock.js'
 
-/** What a harm needs. */
+/** The things that a harm needs. */
 export interface Scene {
   readonly command: CommandUnderLock
   readonly redis: RedisServer

@@ -21,7 +21,7 @@ interface Setting {
   readonly seed: number
 }
 
-/** What of `Run` a lane needs. */
+/** The part of `Run` that a lane needs. */
 interface Stage {
   readonly redis: (options: { readonly args: readonly string[] }) => Promise<RedisServer>
   readonly after: (stop: () => unknown) => void
@@ -47,7 +47,7 @@ export class Lane {
   }
 
   static async open(stage: Stage, setting: Setting): Promise<Lane> {
-    // What it has said is kept: a Redis that forgets locks is another matter.
+    // Its words are kept: a Redis that forgets locks is another matter.
     const redis = await stage.redis({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] })
     const rival = await LockClient.connect(redis.url, {
       clientName: 'rival',

@@ -38,7 +38,7 @@ export function lostAt(hold: Hold): Promise<number> {
   )
 }
 
-/** What a call ended with: its result or its error. */
+/** The end of a call: its result or its error. */
 export function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   return soon(call).catch((error: unknown) => error)
 }

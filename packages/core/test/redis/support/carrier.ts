@@ -5,7 +5,7 @@ import type { NodeRedisCluster, NodeRedisSentinel } from '../../../src/redis/nod
 import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
 import { topology } from './given-topology.js'
 
-/** Of the Jest project: the package, as this repository has it installed, that carries what Holdfast sends. */
+/** The package of the Jest project, as this repository has it installed, that carries what Holdfast sends. */
 declare const carrier: string
 
 /** Its module map decides what a test sees under the package's own name; other processes have to be told. */
@@ -31,7 +31,7 @@ export function connectionTo(url: string, options: object = {}): Redis {
 
 const severalOfNodeRedis = new WeakMap<object, NodeRedisCluster | NodeRedisSentinel>()
 
-/** What a LockClient gets instead of a Cluster or a Redis behind Sentinel: like `carrierOf`. */
+/** Stands for a Cluster or a Redis behind Sentinel: like `carrierOf`. */
 export function carrierOfSeveral<C extends Cluster | Redis>(
   connection: C,
 ): C | NodeRedisCluster | NodeRedisSentinel {
@@ -113,7 +113,7 @@ export function targetAt(port: number, connectionName: string): object {
 const databaseOf = (db: number | undefined) => (db ? { database: db } : {})
 const mapOf = (natMap: unknown) => (natMap ? { nodeAddressMap: natMap as NodeAddressMap } : {})
 
-/** What a LockClient gets instead of a connection: that itself, or node-redis's equivalent, which ends with it. */
+/** Stands for a connection: that itself, or node-redis's equivalent, which ends with it. */
 export function carrierOf(connection: Redis): IoredisClient | NodeRedisClient {
   if (onEngine) {
     return (connection as unknown as { readonly source: IoredisClient }).source
@@ -199,5 +199,5 @@ function poolOf(connection: Redis, options: object): NodeRedisClient {
 }
 
 function ignore(): void {
-  // What a test is about shows elsewhere.
+  // The subject of a test shows elsewhere.
 }

@@ -40,7 +40,7 @@ for _, key in ipairs(redis.call('keys', '*')) do
 end
 `
 
-/** What is left when the clock of Redis is set back, while nobody is in the midst of anything. */
+/** Changes all times as if the clock of Redis had been set back, while nobody is in the midst of anything. */
 export async function setClockBack(redis: Redis, ms: number): Promise<void> {
   await redis.eval(SET_BACK, 0, ms)
 }

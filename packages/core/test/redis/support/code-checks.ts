@@ -18,7 +18,7 @@ export function titlesIn(file: string): Set<string> {
   return titles
 }
 
-/** What a compiler makes of it: Node 20 has no `await using`. */
+/** The compiler's output: Node 20 has no `await using`. */
 export function lowered(code: string): string {
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }
   return ts.transpileModule(code, { compilerOptions }).outputText
@@ -47,7 +47,7 @@ const programOptions: ts.CompilerOptions = {
   },
 }
 
-/** What does not fit the types of the packages, as they are in the source. */
+/** Errors against the types of the packages, as they are in the source. */
 export function typeErrorsIn(blocks: readonly CodeBlock[]): string[] {
   const sources = new Map(blocks.map((block, i) => [join(root, `program-${i}.ts`), block]))
   const host = ts.createCompilerHost(programOptions)

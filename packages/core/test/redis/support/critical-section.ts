@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-/** What a lock is for: work that goes wrong when two do it at once. */
+/** Work that goes wrong when two do it at once: a lock is for that. */
 export class CriticalSection {
   private inside = 0
   private most = 0
@@ -24,14 +24,14 @@ export class CriticalSection {
     }
   }
 
-  /** What happened so far. Removes the counter. */
+  /** The events so far. Removes the counter. */
   async result(): Promise<{ entries: number; mostInside: number; counted: number }> {
     const counted = Number(await this.redis.getdel(this.counter))
     return { entries: this.entries, mostInside: this.most, counted }
   }
 }
 
-/** What `result` gives when `entries` callers came in one after another. */
+/** The `result` of `entries` callers that came in one after another. */
 export function oneAfterAnother(entries: number): { entries: number; mostInside: number; counted: number } {
   return { entries, mostInside: 1, counted: entries }
 }

@@ -75,7 +75,7 @@ export class FairLine {
     return { owner: owner!, done }
   }
 
-  /** As `join`, several, each in line before the next one comes. */
+  /** Lets several `join`, each in line before the next one comes. */
   async joinAll(
     labels: readonly string[],
     locksOf: (label: string) => Pick<LockClient, 'getFairLock'>,

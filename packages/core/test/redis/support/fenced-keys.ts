@@ -7,7 +7,7 @@ export const TOKEN_KEY = 'redisson_lock_token:{order:42}'
 // The local clock and the one of Redis see the same lease a little apart.
 const SLACK_MS = 3_000
 
-/** What the fenced lock `NAME` has in Redis. */
+/** The keys of the fenced lock `NAME`. */
 export const fencedKeys = (rig: Rig) => ({
   counter: (): Promise<string | null> => rig.admin.get(TOKEN_KEY),
 

@@ -1,11 +1,11 @@
 import type { LockClientOptions } from '../../../src/index.js'
 
-/** What Redis the contract suites run on, as `npm run faults -- topologies` says; by default the one of `npm test`. */
+/** The Redis that the contract suites run on, as `npm run faults -- topologies` says; by default the one of `npm test`. */
 export interface Topology {
   /** `pool`: one server, and a pool of node-redis. */
   readonly kind: 'single' | 'pool' | 'sentinel' | 'cluster'
   readonly endpoints: readonly { readonly host: string; readonly port: number }[]
-  /** Of the group that Sentinel watches. */
+  /** The name of the group that Sentinel watches. */
   readonly name?: string
   readonly clientOptions?: LockClientOptions
   /** Who the clients are, where tests are somebody else. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-// What Redisson sends for an RLock, an RSpinLock and an RFencedLock, replayed from redisson-wire.md 1.3 and 1.9.
+// The commands of Redisson for an RLock, an RSpinLock and an RFencedLock, replayed from redisson-wire.md 1.3 and 1.9.
 
 const ACQUIRE = `
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
@@ -31,7 +31,7 @@ export class JavaClient {
     return this.redis.eval(ACQUIRE, 1, name, leaseMs, this.owner) as Promise<number | null>
   }
 
-  /** Of an RFencedLock. Null: somebody else has it. */
+  /** The token of an RFencedLock. Null: somebody else has it. */
   async lockAndGetToken(name: string, leaseMs = 30_000): Promise<string | null> {
     const token = `redisson_lock_token:{${name}}`
     const reply = await this.redis.eval(ACQUIRE_WITH_TOKEN, 2, name, token, leaseMs, this.owner)
@@ -39,7 +39,7 @@ export class JavaClient {
     return ttl === -1 ? String(given) : null
   }
 
-  /** As if it had acquired before: the hash alone. */
+  /** Makes it an owner from before: the hash alone. */
   async hold(name: string, leaseMs = 30_000): Promise<void> {
     await this.redis.multi().hset(name, this.owner, '1').pexpire(name, leaseMs).exec()
   }

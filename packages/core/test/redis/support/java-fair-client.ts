@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-// What Redisson sends for an RFairLock, written anew from the description in redisson-wire.md 1.8. Its clock is that
+// The commands of Redisson for an RFairLock, written anew from the description in redisson-wire.md 1.8. Its clock is that
 // of the client.
 
 const DROP_STALE_HEADS = `
@@ -106,7 +106,7 @@ export class JavaFairClient {
     this.keys = [name, `redisson_lock_queue:{${name}}`, `redisson_lock_timeout:{${name}}`, channel]
   }
 
-  /** What it listens on while it waits. */
+  /** The channel that it listens on while it waits. */
   get channel(): string {
     return `${this.keys[3]}:${this.owner}`
   }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-// What Redisson does to a read-write lock, written after its description in redisson-wire.md 1.7.
+// The commands of Redisson for a read-write lock, written after its description in redisson-wire.md 1.7.
 
 const READ = `
 local function join(count)

@@ -24,12 +24,12 @@ export interface LockSource {
   getMultiLock(...locks: Lock[]): MultiLock
 }
 
-/** What the tests of every kind of lock have to know about one. */
+/** All that the tests of every kind of lock have to know about one. */
 export interface LockKind {
   readonly name: string
   /** How many locks it takes; the first of them has the name, and the hold its owner. */
   readonly locks: number
-  /** What a process that cannot be given `of` calls, one after another, the first with the name. */
+  /** The calls of a process that cannot be given `of`, one after another, the first with the name. */
   readonly calls: readonly string[]
   /** The lock that is tested. */
   of(locks: LockSource, name: string): AnyLock
@@ -45,7 +45,7 @@ export interface LockKind {
   vanish(redis: Redis, name: string): Promise<void>
   /** Clients or callers of which Redis knows that they wait for it. */
   waiting(redis: Redis, name: string): Promise<number>
-  /** What a full release publishes while nobody waits, channel and payload. */
+  /** The message of a full release while nobody waits, channel and payload. */
   saidByRelease(name: string): [string, string][]
   /** Owner and hold count are the first two arguments of all. */
   readonly acquireScript: Script

@@ -29,7 +29,7 @@ export async function failureOf(call: Promise<unknown>): Promise<unknown> {
   throw new Error(`It did not fail, but gave ${String(result)}`)
 }
 
-/** What a holder would see that looks right now. */
+/** The view of a holder that looks right now. */
 export function belief(hold: Hold): { trusted: boolean; ensured: boolean; aborted: boolean } {
   let ensured = true
   try {

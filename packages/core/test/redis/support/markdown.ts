@@ -56,7 +56,7 @@ export interface CodeBlock {
   /** Heading above it, and its number there where there are several: "Contexts", "Install 2". */
   readonly title: string
   readonly language: string
-  /** What stands behind the language, such as `no-run`. */
+  /** The text behind the language, such as `no-run`. */
   readonly mark: string
   readonly code: string
 }

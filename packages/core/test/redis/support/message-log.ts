@@ -27,7 +27,7 @@ export class MessageLog {
     return log
   }
 
-  /** What was published since the last call, by commands that have been answered. */
+  /** The messages since the last call, by commands that have been answered. */
   async take(): Promise<[string, string][]> {
     this.marks += 1
     const mark = `${this.marks}`

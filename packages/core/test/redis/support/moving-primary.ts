@@ -34,7 +34,7 @@ export class MovingPrimary {
     return this.replication.replicas[0]!
   }
 
-  /** What clients connect to. */
+  /** Clients connect to this. */
   connection(): Redis {
     const connection = connectionTo(this.proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
     this.connections.push(connection)

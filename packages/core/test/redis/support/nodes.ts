@@ -96,7 +96,7 @@ export class Nodes {
   }
 }
 
-/** As if nothing had happened to it; what it lost stays lost. */
+/** Brings the node back; what it lost stays lost. */
 export async function heal({ server, proxy }: Node): Promise<void> {
   server.resume()
   await server.command('PING').catch(() => server.restart())

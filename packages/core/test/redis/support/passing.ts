@@ -29,7 +29,7 @@ const NAMES = new Map([
 export interface Passer {
   readonly locks: LockClient
   readonly clock: SlowClock
-  /** What it has sent since the last look, in this order. */
+  /** The commands since the last look, in this order. */
   readonly sent: () => string[]
 }
 

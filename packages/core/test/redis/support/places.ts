@@ -54,7 +54,7 @@ export class Place {
     this.admins = this.servers.map(({ url }) => new Redis(url).on('error', () => undefined))
   }
 
-  /** As the application opens it; `straight`: not through the proxies. */
+  /** The connection that the application opens; `straight`: not through the proxies. */
   connection(settings: Settings = {}, straight = false): Redis {
     const quick = { disconnectTimeout: 50, retryStrategy: () => 20 }
     const ways = straight ? this.servers : this.proxies

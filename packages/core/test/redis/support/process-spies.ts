@@ -26,7 +26,7 @@ const TARGETS: readonly (readonly [string, object, readonly string[]])[] = [
   ['webcrypto.', Object.getPrototypeOf(crypto.webcrypto) as object, ['getRandomValues', 'randomUUID']],
 ]
 
-/** What this project wrote, and what its bundles contain of others. */
+/** The code of this project, and of others in its bundles. */
 const OURS = /\/packages\/(?:core|waiter|watchdog)\/src\/|\/node_modules\/(?:nanoid|p-retry)\//
 
 /**
@@ -44,7 +44,7 @@ export class ProcessSpies {
     this.spyOnDates()
   }
 
-  /** What was used since the last time, and by which line, each once. */
+  /** The globals used since the last time, and by which line, each once. */
   take(): GlobalUse[] {
     const byText = new Map(this.uses.map((use) => [`${use.name} ${use.caller}`, use]))
     this.uses = []

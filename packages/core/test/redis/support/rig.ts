@@ -11,7 +11,7 @@ import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
 
-/** What a key holds. */
+/** The value of a key. */
 export interface KeyContents {
   readonly type: string
   readonly value: unknown

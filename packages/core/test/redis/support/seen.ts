@@ -7,7 +7,7 @@ import {
   type ObservedRenewal,
 } from '../../../src/index.js'
 
-/** What is published while a test runs: each message as it was then, and the objects they are. */
+/** The messages while a test runs: each message as it was then, and the objects they are. */
 export class Seen {
   calls: ObservedCall[] = []
   holds: ObservedHold[] = []

@@ -79,7 +79,7 @@ export const it = Object.assign(
   },
 ) as unknown as typeof itOfJest
 
-/** As `itAtOnce` of at-once.ts. */
+/** The same as `itAtOnce` of at-once.ts. */
 export const itAtOnce = <T extends { readonly name: string }>(
   title: string,
   all: readonly T[],
@@ -119,7 +119,7 @@ function use<Own extends object>(fixture: Fixture<Own>): Own {
   })
 }
 
-/** What a `beforeEach` would set: made for each test from the fixtures above. */
+/** The values that a `beforeEach` would set: made for each test from the fixtures above. */
 export const own = <Own extends object>(make: () => Own | Promise<Own>): Own =>
   use({ begin: make, finish: () => undefined })
 

@@ -3,10 +3,10 @@ import type { LockClientOptions } from '../../../src/index.js'
 import { connectionTo } from './carrier.js'
 import { topology, type Topology } from './given-topology.js'
 
-/** What every client of a contract suite is opened with there. */
+/** The options of every client of a contract suite there. */
 export const topologyOptions: LockClientOptions = topology?.clientOptions ?? {}
 
-/** What the connections of clients are opened with there. */
+/** The options of the connections of clients there. */
 export const topologyCredentials = topology?.credentials ?? {}
 
 /** A connection to it. A Cluster is used like a Redis by whoever asks for one key at a time. */

@@ -20,7 +20,7 @@ export class Warnings {
     return this.all.filter((each) => each.code === code && each.message.includes(text))
   }
 
-  /** As `of`, once everything that was warned of before has arrived: Node hands it out a tick later. */
+  /** The same as `of`, once all earlier warnings have arrived: Node hands it out a tick later. */
   async delivered(code: string, text = ''): Promise<ProcessWarning[]> {
     await new Promise((resolve) => setImmediate(resolve))
     return this.of(code, text)

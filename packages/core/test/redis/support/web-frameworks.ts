@@ -15,7 +15,7 @@ import {
 } from '../../../src/entries/http/index.js'
 import type { LockClient } from '../../../src/index.js'
 
-/** What a path does: given the rest of the path and the body, it gives what is answered as JSON. */
+/** The handler of a path: takes the rest of the path and the body, returns the answer in JSON. */
 export type Handler = (argument: string, body: unknown) => Promise<unknown>
 export type Handlers = Readonly<Record<string, Handler>>
 
@@ -85,7 +85,7 @@ const inKoa: Framework = (locks, handlers, options) => {
 const inHono: Framework = (locks, handlers, options) => {
   const app = new Hono()
   app.use(honoLocks(locks, options))
-  // As its own, but without a log.
+  // The same as its own, but without a log.
   app.onError((error, c) => ('getResponse' in error ? error.getResponse() : c.text('Error', 500)))
   for (const [name, handler] of Object.entries(handlers)) {
     app.post(`/${name}/:argument`, async (c) =>

@@ -71,7 +71,7 @@ class FakeRedis implements EntryCommands {
   }
 }
 
-/** As far as an entry asks its holder while its commands go and come. */
+/** The part of a holder that an entry asks while its commands go and come. */
 function holderNamed(owner: string): Holder {
   const holder = { owner, levelCount: 1, lease: { confirm: () => undefined } }
   return holder as unknown as Holder
@@ -82,7 +82,7 @@ function wordsOf({ owner, holds, stamp }: HoldChange): string {
   return `${owner} ${holds} #${sequence}${tombstoneThrough > 0 ? ` tombstone ${tombstoneThrough}` : ''}`
 }
 
-/** What one owner has in Redis, as tests drive it: what it sends, what its callers hear, what it says of itself. */
+/** The entry of one owner, as tests drive it: what it sends, what its callers hear, what it says of itself. */
 export class EntryUnderTest {
   readonly redis = new FakeRedis()
   readonly clock = new ManualClock()
@@ -101,7 +101,7 @@ export class EntryUnderTest {
     this.entry = new LockEntry(services, this.redis, holderNamed('A'))
   }
 
-  /** What is true of it. */
+  /** The facts about the entry. */
   get facts(): string {
     const { entry } = this
     const facts = {

@@ -6,7 +6,7 @@ interface Sample {
   readonly value: number
 }
 
-/** What Prometheus reads: metric, labels, value. */
+/** The lines that Prometheus reads: metric, labels, value. */
 const samplesIn = (text: string): Sample[] =>
   [...text.matchAll(/^(\w+)\{(.*)\} (\S+)(?: \d+)?$/gm)].map(([, metric = '', labels = '', value]) => ({
     metric,
@@ -61,7 +61,7 @@ export const exported = (text: string): Exported => {
   }
 }
 
-/** What callers of one process had counted at one moment. */
+/** The counts of callers of one process at one moment. */
 export interface Counted {
   readonly calls: Counts
   readonly losses: Counts

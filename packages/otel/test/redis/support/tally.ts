@@ -2,7 +2,7 @@ import { LockError } from '../../../../core/src/index.js'
 
 export type Counts = Record<string, number>
 
-/** What callers were told, counted without a look at any channel or metric. */
+/** The answers of callers, counted without a look at any channel or metric. */
 export class Tally {
   /** By kind of lock and outcome of the call. */
   readonly calls: Counts = {}

@@ -23,7 +23,7 @@ export class Telemetry {
     this.instrumentation.enable()
   }
 
-  /** What Prometheus would scrape. */
+  /** The text that Prometheus would scrape. */
   async text(): Promise<string> {
     const { resourceMetrics, errors } = await this.reader.collect()
     if (errors.length > 0) {

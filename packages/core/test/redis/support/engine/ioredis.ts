@@ -37,7 +37,7 @@ interface ListeningConnection {
   close(): void
 }
 
-/** What a TestRedis has inside. A text of its replies has a character for each byte. */
+/** The inside of a TestRedis. A text of its replies has a character for each byte. */
 interface ServerInside {
   readonly engine: {
     readonly commands: ReadonlyMap<string, unknown>
@@ -51,7 +51,7 @@ export class Redis extends EventEmitter {
   status = 'ready'
   readonly options: object
   readonly port: number
-  /** What a LockClient gets for this connection. */
+  /** The connection that a LockClient gets for this one. */
   readonly source: TestRedis
 
   constructor(target: string | number | { port?: number } = 6379, options: object = {}) {
@@ -116,7 +116,7 @@ export class Redis extends EventEmitter {
     return this.source.command(name, ...flat(args))
   }
 
-  /** As `zrange`, with the bytes of each member. */
+  /** The same as `zrange`, with the bytes of each member. */
   zrangeBuffer(...args: readonly Argument[]): Promise<Buffer[]> {
     const words = args.map((each) => (typeof each === 'number' ? String(each) : each))
     const members = this.server.engine.command(['zrange', ...words]) as string[]
@@ -129,7 +129,7 @@ export class Redis extends EventEmitter {
 
   private listener: ListeningConnection | null = null
 
-  /** As ioredis does, also for a callback behind the arguments: it is called in a later turn. */
+  /** Works like that of ioredis, also for a callback behind the arguments: it is called in a later turn. */
   private answer(name: string, args: readonly unknown[]): Promise<unknown> {
     if (typeof args.at(-1) !== 'function') {
       return this.run(name, args)
