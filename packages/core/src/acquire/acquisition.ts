@@ -105,7 +105,7 @@ export class Acquisition
   }
 
   get token(): string | undefined {
-    return this.entry.state.token
+    return this.entry.state.extras.token
   }
 
   get tokenKey(): string | undefined {
@@ -113,7 +113,7 @@ export class Acquisition
   }
 
   get replicas(): number | undefined {
-    return this.entry.state.replicas
+    return this.entry.state.extras.replicas
   }
 
   /** Its field in Redis. */

@@ -16,6 +16,14 @@ export interface SentCommand extends CommandStamp {
   readonly shortens: boolean
 }
 
+/** The parts of a grant that only some locks have. */
+interface GrantExtras {
+  /** The fencing token of the acquisition. */
+  readonly token?: string | undefined
+  /** Replicas that acknowledged it, if replicas count. */
+  readonly replicas?: number | undefined
+}
+
 /** The hold count in Redis; `unknown` if a command without a reply may have changed it. */
 export type Count = number | 'unknown'
 
@@ -40,6 +48,7 @@ interface LateCopies {
  * after Redis was unavailable, and a grant as long again.
  */
 const LONGEST_IN_LINE = 6
+const NO_EXTRAS: GrantExtras = {}
 const NO_COPIES: LateCopies = { through: 0, mayRelease: false, mayShorten: false }
 
 /**
@@ -58,10 +67,8 @@ export class EntryState {
   // Like `execWait`, only written here.
   /** When the request was sent that Redis granted last: local trust counts from then. */
   grantedAt = 0
-  /** The fencing token of the acquisition; a re-entry gets none of its own. */
-  token: string | undefined = undefined
-  /** Replicas that acknowledged the latest grant, if replicas count. */
-  replicas: number | undefined = undefined
+  /** The extras of that grant; a re-entry gets no token of its own. */
+  extras: GrantExtras = NO_EXTRAS
   /** The owner's latest command waits for the EXEC of a transaction. */
   execWait: ExecWait | null = null
   /** The number of the latest command. */
@@ -141,8 +148,8 @@ export class EntryState {
       this.place = 'none'
       this.count = command.holds
       this.grantedAt = sentAt
-      this.token = reply.token ?? this.token
-      this.replicas = reply.replicas
+      const { token } = this.extras
+      this.extras = reply.token === undefined && token !== undefined ? { ...reply, token } : reply
       return
     }
     if (!this.hasLateCopies) {
