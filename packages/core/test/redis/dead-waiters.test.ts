@@ -6,7 +6,8 @@ import { runsOf } from './support/requests.js'
 import { soon } from './support/rig.js'
 import { describe, it, useHarness, useLockWorkers } from './support/together.js'
 
-const LEASE_MS = 1_000
+// Longer than it takes a busy machine to end a process.
+const LEASE_MS = 3_000
 
 // A lock is given to a waiter only while all who stand in line are connected, and for as long as that waiter's client was
 // last heard of: a dead one delays nobody, a stopped one for two of its ticks, and one more of whoever is next.
@@ -61,7 +62,7 @@ describe('a waiting process', () => {
       expect(await granted).toBe('dead')
       expect(await harness.admin.exists(harness.name())).toBe(1)
       const others = await harness.client({ resyncInterval: 60_000 })
-      const next = await soon(others.getLock(harness.name()).acquire())
+      const next = await soon(others.getLock(harness.name()).acquire(), 2 * LEASE_MS)
       // Room for a busy machine.
       expect(performance.now() - grantedAt).toBeLessThan(2 * LEASE_MS)
       expect(await next.release()).toBe('released')

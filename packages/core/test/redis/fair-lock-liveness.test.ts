@@ -18,7 +18,7 @@ const client = (options = {}) => rig.client({ resyncInterval: HEARTBEAT_MS, ...o
 /** A client whose heart beats when the test says so: to Redis a process that stands still. */
 async function stillClient() {
   const clock = new ManualClock()
-  const locks = await client({ clock })
+  const locks = await client({ runtime: clock })
   const beat = () => clock.advance(HEARTBEAT_MS)
   return { locks, beat }
 }
