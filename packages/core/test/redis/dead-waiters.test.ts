@@ -53,6 +53,8 @@ describe('a waiting process', () => {
         HOLDFAST_TEST_WORKER_REDIS: proxy.url,
         HOLDFAST_TEST_WATCHDOG: `${LEASE_MS}`,
       })
+      // Redis has the script by then: the reply that gets lost is that of the acquire, and not that there is no such script.
+      await (await harness.client()).getLock(harness.name()).withLock(() => undefined)
       const fault = proxy.loseReply(runsOf(acquireScript))
       const granted = worker.call('acquire', harness.name()).catch(() => 'dead')
       await fault.happened
