@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 describe('a permit that comes while its client is being closed', () => {
-  it.each(turns)('to withPermits, %d turns before: told, and given back (I5)', async (each) => {
+  it.each(turns)('to withPermits, %d turns before: told, and released (I5)', async (each) => {
     const semaphore = locks.getSemaphore('pool')
     await semaphore.trySetPermits(1)
     const together = locks.getCountDownLatch('latch').countDown()
@@ -34,7 +34,7 @@ describe('a permit that comes while its client is being closed', () => {
     expect(await rig.admin.getdel('pool')).toBe('1')
   })
 
-  it.each(turns)('to acquirePermit, %d turns before: told, and given back (I5)', async (each) => {
+  it.each(turns)('to acquirePermit, %d turns before: told, and released (I5)', async (each) => {
     const semaphore = locks.getPermitExpirableSemaphore('seats')
     await semaphore.trySetPermits(1)
     const together = locks.getCountDownLatch('latch').countDown()

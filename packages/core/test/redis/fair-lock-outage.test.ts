@@ -41,7 +41,7 @@ describe('an outage while callers stand in line', () => {
     await expectOrder(standing)
   })
 
-  it('an outage while callers stand in line, and the lock is given back meanwhile: the order is kept (I10)', async () => {
+  it('an outage while callers stand in line, and the lock is released meanwhile: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire()
     const standing = await joinAll()
     await rig.server.pause()

@@ -60,7 +60,7 @@ async function quorumLease(of = nodes.all): Promise<number> {
 
 describe('RedLock with one node of three', () => {
   it.each(ways)(
-    '%s: taken, trusted no longer than a quorum keeps it, refused to others, given back, nothing stays (I1, I3, I8)',
+    '%s: taken, trusted no longer than a quorum keeps it, refused to others, released, nothing stays (I1, I3, I8)',
     async (how) => {
       const [one, other] = [await participant(), await participant()]
       await breakNodes(how, 1)
