@@ -99,7 +99,7 @@ export class GrantReceiver {
 }
 
 /**
- * The counterpart of `give.part.lua`. The nonce is hashed at both ends, so that no sender can extend the text of
+ * The counterpart of `lock/grant.part.lua`. The nonce is hashed at both ends, so that no sender can extend the text of
  * another.
  */
 function isProven({ text, proof }: GrantMessage, { nonce }: GrantWaiter): boolean {

@@ -59,18 +59,20 @@ touch(KEYS[1])
 return superseded and 3 or 2
 end
 redis.call('setrange', KEYS[6], 0, '')
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
+local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[9])
 local since, untilMs, left, answer = 0, 0, 0, 1
-if not mine and ARGV[10] ~= '-1' then
+local waits = ARGV[10] ~= '-1'
+if not mine and waits then
 redis.call('zcard', KEYS[3])
-since, untilMs, left = lives(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
+since, untilMs, left = recordHeartbeat(q, ARGV[7], tonumber(ARGV[8]), ARGV[14])
 end
 local isFree = not holder[1]
 q.isBack = tonumber(ARGV[10]) > 0
 q.isSure = q.isBack
-local first = not mine and (isFree or ARGV[10] == '-1' or redissonWaiters(q) ~= 0 or q.isBack and q.ours == 0) and head(q)
-if isFree and first and first.owner ~= ARGV[1] then first = firstWhoHears(q, first, ARGV[11]) end
-local awaitsMs = not mine and isFree and not first and math.max(0, awaits(q) - q.now) or 0
+local needsFirst = isFree or not waits or redissonWaiters(q) ~= 0 or q.isBack and q.ours == 0
+local first = not mine and needsFirst and head(q)
+if isFree and first and first.owner ~= ARGV[1] then first = firstSubscribed(q, first, ARGV[11]) end
+local awaitsMs = not mine and isFree and not first and math.max(0, rejoinsUntil(q) - q.now) or 0
 if mine or (isFree and awaitsMs == 0 and (not first or first.owner == ARGV[1])) then
 redis.call('hset', KEYS[1], ARGV[1], holds)
 redis.call('pexpire', KEYS[1], mine and math.max(redis.call('pttl', KEYS[1]), tonumber(ARGV[3])) or ARGV[3])
@@ -95,16 +97,14 @@ if mine then
 redis.call('del', lock)
 else
 q = besideLock(function()
-local line = openQueue()
-remove(line, owner)
-tidy(line)
-return line
+local queue = openQueue()
+remove(queue, owner)
+tidy(queue)
+return queue
 end)
 touch(lock)
 end
-if note then
-forget(note, owner)
-end
+if note then forget(note, owner) end
 local usedWithinMs = besideLock(function()
 q = q or openQueue()
 if q.listed == 0 and q.ours == 0 and not passed[1] then return 0 end
@@ -128,7 +128,7 @@ ids = ids .. ',' .. string.sub(owner, #prefix + 1)
 end
 return ids
 end
-local function isDeaf(waiter, inboxes)
+local function isUnsubscribed(waiter, inboxes)
 if not string.find(waiter.marks or '', 'h', 1, true) then
 return false
 end
@@ -140,19 +140,19 @@ if waiter.untilMs <= q.now then return false end
 if string.find(waiter.marks or '', 's', 1, true) then return true end
 local server = waiter.since and redis.pcall('info', 'server')
 local seconds = type(server) == 'string' and tonumber(string.match(server, 'uptime_in_seconds:(%d+)'))
-return seconds and seconds * 1000 <= (q.span or SPARED_MS)
+return seconds and seconds * 1000 <= (q.span or GRACE_MS)
 and math.floor(q.now / 1000) - seconds > math.floor(waiter.since / 1000)
 end
-local function passOverDeaf(q, first, inboxes)
-local deaf = {}
+local function passOverUnsubscribed(q, first, inboxes)
+local unsubscribed = {}
 for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
 local waiter = waiterOf(q, owner)
 local who = waiter.marks and clientOf(owner) or owner
-if deaf[who] == nil then
-deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-if deaf[who] and isAwaited(q, waiter) then break end
+if unsubscribed[who] == nil then
+unsubscribed[who] = waiter.untilMs <= q.now or isUnsubscribed(waiter, inboxes)
+if unsubscribed[who] and isAwaited(q, waiter) then break end
 end
-if not deaf[who] then
+if not unsubscribed[who] then
 for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
 redis.call('hdel', q.heartbeats, clientOf(before))
 remove(q, before)
@@ -162,21 +162,21 @@ end
 end
 return first
 end
-local function firstWhoHears(q, first, inboxes)
-if not q.hears then
-q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
+local function firstSubscribed(q, first, inboxes)
+if not q.notified then
+q.notified = isUnsubscribed(first, inboxes) and passOverUnsubscribed(q, first, inboxes) or first
 end
-return q.hears
+return q.notified
 end
 local function grantToFirst(q, lock, first, inboxes, unlock, command)
-first = firstWhoHears(q, first, inboxes)
+first = firstSubscribed(q, first, inboxes)
 local owner, marks = first.owner, first.marks
 local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
 local nonce = nonceIn(marks)
 local inbox = inboxOf(owner, inboxes)
 if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
 local passesOn = string.find(marks, 'p', 1, true)
-if give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
+if grant(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
 remove(q, owner)
 return q.listed > 0 and aliveMs or 0
 end
@@ -190,19 +190,63 @@ end
 return q.listed > 1 and aliveMs or 0
 end
 `
+const fairLockHead2 = `local function waiterOf(q, owner, isOurs)
+if isOurs or redis.call('zscore', q.arrivals, owner) then
+local untilMs, since, marks = livenessOf(q, clientOf(owner))
+return { owner = owner, untilMs = untilMs, since = since, marks = marks }
+end
+return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
+end
+local function head(q)
+local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
+local owner = redis.call('lindex', q.list, 0)
+if isBroken(q, earliest, owner) then
+rebuild(q)
+owner = redis.call('lindex', q.list, 0)
+earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
+end
+while owner do
+local first = waiterOf(q, owner, owner == earliest)
+if first.untilMs > q.now then
+return rejoinsUntil(q) == 0 and first or nil
+end
+remove(q, owner)
+owner = redis.call('lindex', q.list, 0)
+end
+end
+local function tidy(q)
+local hasRedissonWaiters = redissonWaiters(q) > 0
+if hasRedissonWaiters then
+redis.call('persist', q.list)
+redis.call('persist', q.scores)
+end
+local key = hasRedissonWaiters and q.heartbeats or q.list
+local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
+if q.ours == 0 and rejoinsUntil(q) == 0 then
+redis.call('del', q.heartbeats)
+elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
+redis.call('pexpire', q.arrivals, keepMs)
+redis.call('pexpire', q.heartbeats, keepMs)
+if not hasRedissonWaiters then
+redis.call('pexpire', q.list, keepMs)
+redis.call('pexpire', q.scores, keepMs)
+end
+end
+end
+`
 const fairLockHeartbeat5 = `touch(KEYS[5])
 local holder = holderAt(KEYS[1])
 if holder.err then return holder end
 local lease = holder[1] and redis.call('pttl', KEYS[1]) or -2
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-local since, untilMs, left = lives(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
+local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+local since, untilMs, left = recordHeartbeat(q, ARGV[1], tonumber(ARGV[2]), ARGV[7])
 q.isSure = true
 local first = head(q)
-if lease == -2 and awaits(q) > 0 then lease = awaits(q) - q.now end
-if q.isUnknown then untilMs, since = lifeOf(q, ARGV[1]) end
+if lease == -2 and rejoinsUntil(q) > 0 then lease = rejoinsUntil(q) - q.now end
+if q.isUnknown then untilMs, since = livenessOf(q, ARGV[1]) end
 if redis.call('hlen', KEYS[5]) > 2 * q.ours + 16 then
 for _, client in ipairs(redis.call('hkeys', KEYS[5])) do
-if not string.find(client, ':', 1, true) and lifeOf(q, client) <= q.now then
+if not string.find(client, ':', 1, true) and livenessOf(q, client) <= q.now then
 redis.call('hdel', KEYS[5], client)
 end
 end
@@ -283,28 +327,19 @@ q.ours = q.ours - redis.call('zrem', q.arrivals, unpack(owners))
 if isLost then redis.pcall('hdel', lock, unpack(owners)) end
 end
 `
-const fairLockQueue3 = `local function lineAt(list, scores, arrivals, heartbeats, patience)
-local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
-q.now, q.patience = clock(), tonumber(patience)
-q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
-q.hadOurs = q.ours
-return q
-end
-local function clientOf(owner)
-return string.match(owner, '^(.*):') or owner
-end
-local function lifeIn(text)
+const fairLockLiveness3 = `local GRACE_MS = 2000
+local function parseLiveness(text)
 local untilMs, since, marks = string.match(text or '', '^(%d+) (%d+) ?(.*)$')
 return tonumber(untilMs or 0), tonumber(since or 0), marks or ''
 end
 local function nonceIn(marks)
 return string.match(marks or '', '2:(%x+)')
 end
-local function listen(q, heard, span)
-local wasDeaf = q.now - heard > 0.6 * span
-if wasDeaf then
+local function noticeOutage(q, heard, span)
+local wasUnavailable = q.now - heard > 0.6 * span
+if wasUnavailable then
 for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
-local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+local untilMs, since, marks = parseLiveness(redis.call('hget', q.heartbeats, client))
 if untilMs > heard and untilMs < q.now + span and not string.find(marks, 's', 1, true) then
 redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %ss', q.now + span, since, marks))
 end
@@ -313,63 +348,62 @@ end
 if q.now - heard > 0.02 * span then
 redis.call('hset', q.heartbeats, ':heard', q.now)
 end
-return wasDeaf
+return wasUnavailable
 end
-local SPARED_MS = 2000
-local function spare(q, client)
+local function grantGracePeriod(q, client)
 if redis.call('hexists', q.heartbeats, client) == 0 then
-local untilMs = q.now + (tonumber(q.span) or SPARED_MS)
+local untilMs = q.now + (tonumber(q.span) or GRACE_MS)
 redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f s', untilMs, q.now), ':heard', q.now)
 q.isRebuilt = true
 end
 end
-local function setBack(q, heard, awaits)
+local function shiftToEarlierClock(q, heard, awaits)
 local by = heard - q.now
 for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
 if not string.find(client, ':', 1, true) then
-local untilMs, since, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+local untilMs, since, marks = parseLiveness(redis.call('hget', q.heartbeats, client))
 redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', math.max(0, untilMs - by), since, marks))
 end
 end
 redis.call('hset', q.heartbeats, ':heard', q.now, ':awaits', math.max(0, (tonumber(awaits) or 0) - by))
 end
-local function ask(q, client)
-local heard, span, awaits, life = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
+local function readFields(q, client)
+local heard, span, awaits, liveness = unpack(redis.call('hmget', q.heartbeats, ':heard', ':span', ':awaits', client))
 q.heard, q.span, q.awaits = tonumber(heard) or false, tonumber(span) or q.span, tonumber(awaits) or 0
 if q.heard and q.heard > q.now then
-setBack(q, q.heard, awaits)
-return ask(q, client)
+shiftToEarlierClock(q, q.heard, awaits)
+return readFields(q, client)
 end
-if q.awaits > q.now + 10 * (q.span or SPARED_MS) then q.awaits = 0 end
-return life
+if q.awaits > q.now + 10 * (q.span or GRACE_MS) then q.awaits = 0 end
+return liveness
 end
-local function possibleLife(q, client, text)
-local untilMs, since, marks = lifeIn(text)
+local function plausibleLiveness(q, client, text)
+local untilMs, since, marks = parseLiveness(text)
 if untilMs > q.now + LONGEST_LIFE_MS then
 redis.call('hdel', q.heartbeats, client)
 untilMs = 0
 end
 return untilMs, since, marks
 end
-local function lifeOf(q, client)
+local function livenessOf(q, client)
 if q.heard ~= nil then
-return possibleLife(q, client, redis.call('hget', q.heartbeats, client))
+return plausibleLiveness(q, client, redis.call('hget', q.heartbeats, client))
 end
-local life = ask(q, client)
-if q.heard and listen(q, q.heard, q.span or SPARED_MS) then
-return lifeOf(q, client)
+local liveness = readFields(q, client)
+if q.heard and noticeOutage(q, q.heard, q.span or GRACE_MS) then
+return livenessOf(q, client)
 end
 if not q.heard and q.ours > 0 then
 for _, owner in ipairs(redis.call('zrange', q.arrivals, 0, -1)) do
-spare(q, clientOf(owner))
+grantGracePeriod(q, clientOf(owner))
 end
-return lifeOf(q, client)
+return livenessOf(q, client)
 end
-return possibleLife(q, client, life)
+return plausibleLiveness(q, client, liveness)
 end
-local function lives(q, client, forMs, marks)
+local function recordHeartbeat(q, client, forMs, marks)
 q.span = forMs
-local untilMs, since, before = lifeOf(q, client)
+local untilMs, since, before = livenessOf(q, client)
 local left = untilMs - q.now
 q.keepMs = 2 * math.max(forMs, q.patience)
 if left > 0.94 * forMs and left <= forMs and before == marks then
@@ -381,6 +415,23 @@ redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, 
 ':heard', q.now, ':span', forMs)
 return since, untilMs, forMs
 end
+local function rejoinsUntil(q)
+if q.heard == nil then
+readFields(q, '')
+end
+return q.awaits > q.now and q.awaits or 0
+end
+`
+const fairLockQueue2 = `local function queueAt(list, scores, arrivals, heartbeats, patience)
+local q = { list = list, scores = scores, arrivals = arrivals, heartbeats = heartbeats }
+q.now, q.patience = clock(), tonumber(patience)
+q.listed, q.ours = redis.call('llen', q.list), redis.call('zcard', q.arrivals)
+q.hadOurs = q.ours
+return q
+end
+local function clientOf(owner)
+return string.match(owner, '^(.*):') or owner
+end
 local function remove(q, owner)
 q.listed = q.listed - redis.call('lrem', q.list, 1, owner)
 redis.call('zrem', q.scores, owner)
@@ -389,38 +440,80 @@ end
 local function redissonWaiters(q)
 return q.listed - q.ours
 end
-local function waiterOf(q, owner, isOurs)
-if isOurs or redis.call('zscore', q.arrivals, owner) then
-local untilMs, since, marks = lifeOf(q, clientOf(owner))
-return { owner = owner, untilMs = untilMs, since = since, marks = marks }
+local function besideLock(work)
+local isDone, result = pcall(work)
+local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
+if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
+error(redis.REDIS_VERSION_NUM and { err = failure } or result, 0)
 end
-return { owner = owner, untilMs = tonumber(redis.call('zscore', q.scores, owner) or 0) }
+return isDone and result or nil
 end
-local function callBack(q)
+`
+const fairLockRelease = `local isPlain = ARGV[2] == '0' and ARGV[4] == '0' and not KEYS[7] and #ARGV <= 9
+if isPlain and redis.pcall('hexists', KEYS[1], ARGV[1]) == 1 and redis.call('exists', KEYS[2], KEYS[4]) == 0 then
+redis.call('del', KEYS[1])
+return 1
+end
+`
+const fairLockRelease3 = `local holds = tonumber(ARGV[2])
+if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then return 3 end
+if holds > 0 then
+local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
+touch(KEYS[1])
+if mine then
+redis.call('hset', KEYS[1], ARGV[1], holds)
+end
+return mine and 2 or 0
+end
+local function openQueue()
+return queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
+end
+local passed = {}
+for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
+return endHold(KEYS[1], ARGV[1], KEYS[7], openQueue, passed, ARGV[7], ARGV[8], ARGV[9])
+`
+const fairLockRename8 = `touch(KEYS[1])
+local earlier = tonumber(ARGV[7])
+local moved
+for i = 1, earlier do
+moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
+end
+if moved and KEYS[6] then
+describe(KEYS[6], ARGV[1], 1, ARGV[2])
+end
+local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
+besideLock(function()
+local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
+local passed = {}
+for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
+leavePassed(q, KEYS[1], passed, not isNamed)
+local first = not isNamed and isFree(KEYS[1]) and head(q)
+if first then
+grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
+end
+tidy(q)
+end)
+return moved and 1 or isNamed and 2 or 0
+`
+const fairLockRepair2 = `local function askClientsToRejoin(q)
 q.isUnknown = true
 for _, client in ipairs(redis.call('hkeys', q.heartbeats)) do
 if not string.find(client, ':', 1, true) then
-local untilMs, _, marks = lifeIn(redis.call('hget', q.heartbeats, client))
+local untilMs, _, marks = parseLiveness(redis.call('hget', q.heartbeats, client))
 redis.call('hset', q.heartbeats, client, string.format('%.0f %.0f %s', untilMs, q.now, marks))
 end
 end
 end
-local function awaits(q)
-if q.heard == nil then
-ask(q, '')
-end
-return q.awaits > q.now and q.awaits or 0
-end
-local function awaitOurs(q)
-awaits(q)
+local function awaitRejoins(q)
+rejoinsUntil(q)
 if q.awaits == 0 and (q.heard or q.isBack) then
-q.awaits = math.ceil(q.now + 0.55 * (tonumber(q.span) or SPARED_MS))
+q.awaits = math.ceil(q.now + 0.55 * (tonumber(q.span) or GRACE_MS))
 redis.call('hset', q.heartbeats, ':awaits', q.awaits, ':heard', q.now)
 q.isRebuilt = true
-callBack(q)
+askClientsToRejoin(q)
 end
 end
-local function everybody(q, ours, timeOf)
+local function mergedOrder(q, ours, timeOf)
 local order, isThere = {}, {}
 for _, owner in ipairs(redis.call('lrange', q.list, 0, -1)) do
 if not isThere[owner] then order[#order + 1] = owner end
@@ -460,7 +553,7 @@ local times = redis.call('zrange', q.scores, 0, -1, 'withscores')
 for i = 1, #times, 2 do
 timeOf[times[i]] = tonumber(times[i + 1])
 end
-local order = everybody(q, owners, timeOf)
+local order = mergedOrder(q, owners, timeOf)
 local areTimesLost = #times == 0 and (q.ours > 0 or q.isSure)
 redis.call('del', q.list)
 local time, number, isNumberLost = q.now + q.patience, 0, false
@@ -471,14 +564,14 @@ time = math.max(time, timeOf[owner] or 0)
 if not numberOf[owner] and isOurs(owner) then
 redis.call('zadd', q.arrivals, number + 1, owner)
 numberOf[owner], isNumberLost = number + 1, true
-spare(q, clientOf(owner))
+grantGracePeriod(q, clientOf(owner))
 end
 number = numberOf[owner] or number
 end
 q.listed, q.ours = #order, redis.call('zcard', q.arrivals)
 q.isRebuilt = q.isRebuilt or #order > 0
-if isNumberLost then callBack(q) end
-if q.ours == 0 then awaitOurs(q) end
+if isNumberLost then askClientsToRejoin(q) end
+if q.ours == 0 then awaitRejoins(q) end
 end
 local function isBroken(q, earliest, owner)
 if redis.call('zcard', q.scores) ~= q.listed then
@@ -489,92 +582,6 @@ return owner ~= earliest and not redis.call('zscore', q.scores, earliest)
 end
 return q.hadOurs == 0 and (q.isSure or redis.call('exists', q.heartbeats) == 1)
 end
-local function head(q)
-local earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-local owner = redis.call('lindex', q.list, 0)
-if isBroken(q, earliest, owner) then
-rebuild(q)
-owner = redis.call('lindex', q.list, 0)
-earliest = redis.call('zrange', q.arrivals, 0, 0)[1]
-end
-while owner do
-local first = waiterOf(q, owner, owner == earliest)
-if first.untilMs > q.now then
-return awaits(q) == 0 and first or nil
-end
-remove(q, owner)
-owner = redis.call('lindex', q.list, 0)
-end
-end
-local function besideLock(work)
-local isDone, result = pcall(work)
-local failure = not isDone and (type(result) == 'table' and result.err or tostring(result))
-if failure and not string.find(failure, 'WRONGTYPE', 1, true) then
-error(redis.REDIS_VERSION_NUM and { err = failure } or result, 0)
-end
-return isDone and result or nil
-end
-local function tidy(q)
-local hasRedissonWaiters = redissonWaiters(q) > 0
-if hasRedissonWaiters then
-redis.call('persist', q.list)
-redis.call('persist', q.scores)
-end
-local key = hasRedissonWaiters and q.heartbeats or q.list
-local keepMs = q.keepMs or q.isRebuilt and 2 * q.patience
-if q.ours == 0 and awaits(q) == 0 then
-redis.call('del', q.heartbeats)
-elseif keepMs and (q.isRebuilt or redis.call('pttl', key) < 0.75 * keepMs) then
-redis.call('pexpire', q.arrivals, keepMs)
-redis.call('pexpire', q.heartbeats, keepMs)
-if not hasRedissonWaiters then
-redis.call('pexpire', q.list, keepMs)
-redis.call('pexpire', q.scores, keepMs)
-end
-end
-end
-`
-const fairLockRelease3 = `local holds = tonumber(ARGV[2])
-if refuseCopies(KEYS[6], holds, ARGV[3], ARGV[4], ARGV[5]) then
-return 3
-end
-if holds > 0 then
-local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
-touch(KEYS[1])
-if mine then
-redis.call('hset', KEYS[1], ARGV[1], holds)
-end
-return mine and 2 or 0
-end
-local function openQueue()
-return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[6])
-end
-local passed = {}
-for i = 1, #ARGV - 9 do passed[i] = ARGV[i + 9] end
-return endHold(KEYS[1], ARGV[1], KEYS[7], openQueue, passed, ARGV[7], ARGV[8], ARGV[9])
-`
-const fairLockRename8 = `touch(KEYS[1])
-local earlier = tonumber(ARGV[7])
-local moved
-for i = 1, earlier do
-moved = moved or move(KEYS[1], ARGV[i + 7], ARGV[1])
-end
-if moved and KEYS[6] then
-describe(KEYS[6], ARGV[1], 1, ARGV[2])
-end
-local isNamed = moved or redis.call('hexists', KEYS[1], ARGV[1]) == 1
-besideLock(function()
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[3])
-local passed = {}
-for i = earlier + 1, #ARGV - 7 do passed[i - earlier] = ARGV[i + 7] end
-leavePassed(q, KEYS[1], passed, not isNamed)
-local first = not isNamed and isFree(KEYS[1]) and head(q)
-if first then
-grantToFirst(q, KEYS[1], first, ARGV[4], ARGV[5], ARGV[6])
-end
-tidy(q)
-end)
-return moved and 1 or isNamed and 2 or 0
 `
 const fencedLockAcquire2 = `local function withToken(mine)
 local token, failure = assignToken(KEYS[4], mine, ARGV[8], ARGV[9])
@@ -596,9 +603,7 @@ local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
 if not answer then
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], 0, noteOf(KEYS[3], holder[1]) }
 end
-if answer ~= 1 then
-return answer
-end
+if answer ~= 1 then return answer end
 describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
 return withToken(mine)
 `
@@ -641,20 +646,18 @@ redis.call('pexpire', KEYS[1], ARGV[3])
 return 1
 end
 `
-const lockAcquire4 = `local mine = redis.call('hget', KEYS[1], ARGV[1])
+const lockAcquire3 = `local mine = redis.call('hget', KEYS[1], ARGV[1])
 local holder = mine and {} or redis.call('hgetall', KEYS[1])
-local line = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
 local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
-if answer then
-if answer == 1 and line then
-leave(line, ARGV[1])
-end
 if answer == 1 then
 describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
 end
-return answer
-end
-local untilMs = line and enqueue(line, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
+if answer and not KEYS[4] then return answer end
+`
+const lockAcquire4 = `local queue = KEYS[4] and type(redis.pcall('zcard', KEYS[4])) == 'number' and KEYS[4]
+if answer == 1 and queue then leave(queue, ARGV[1]) end
+if answer then return answer end
+local untilMs = queue and enqueue(queue, ARGV[1], tonumber(ARGV[8]), ARGV[9]) or 0
 return { redis.call('pttl', KEYS[1]), holder[1], holder[2], untilMs, noteOf(KEYS[3], holder[1]) }
 `
 const lockForget = `local function forget(key, owner)
@@ -664,11 +667,64 @@ redis.call('del', key)
 end
 end
 `
-const lockGive = `local function inboxOf(owner, prefix)
+const lockGrantToFirst3 = `local function firstAlive(queue, now)
+while true do
+local owner = redis.call('zrangebyscore', queue, 0, '+inf', 'limit', 0, 1)[1]
+local untilMs = owner and -tonumber(redis.call('zscore', queue, 'alive:' .. owner) or 0)
+if not owner or untilMs > now and untilMs <= now + LONGEST_LIFE_MS and string.find(owner, '^[^:]+:%d+$') then
+return owner, untilMs
+end
+leave(queue, owner)
+end
+end
+local function extraListeners(queue, now, command, channel, exempt, inbox)
+local heard = command == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
+or redis.pcall('pubsub', 'numsub', channel, inbox)
+local queued = redis.call('zcount', queue, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
+local extra = not heard.err and heard[4] ~= 0 and heard[2] - queued - exempt or -1
+return extra >= 0 and extra or nil
+end
+local function mayGrantToFirst(queue, now, extra)
+local mark = redis.call('zscore', queue, 'left-free')
+if not mark then
+return extra == 0
+end
+local leftFree = -tonumber(mark)
+if leftFree > now then
+return false
+end
+return extra == 0 and leftFree > now - LONGEST_GRANTING_MS
+or redis.call('zcount', queue, 0, string.format('(%.0f', leftFree * 1000)) > 0
+end
+local function grantToFirst(queue, lock, command, channel, exempt, inboxPrefix)
+local time = redis.call('time')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local first, untilMs = firstAlive(queue, now)
+if not first or endAfterSetBack(queue, now) then
+redis.call('del', queue)
+return nil
+end
+local nonce = string.match(redis.call('zscore', queue, '2:' .. first) or '', '^-(%d+)$')
+local inbox = inboxOf(first, inboxPrefix)
+local extra = nonce and exempt and extraListeners(queue, now, command, channel, exempt, inbox)
+if extra and mayGrantToFirst(queue, now, extra) then
+redis.call('zadd', queue, 'nx', string.format('%.0f', -now), 'left-free')
+if grant(lock, first, untilMs, inbox, nonce) then
+leave(queue, first)
+return untilMs - now
+end
+end
+redis.call('zadd', queue, string.format('%.0f', -now), 'left-free')
+local longestMs = -tonumber(redis.call('zrange', queue, 0, 0, 'withscores')[2]) - now
+redis.call('pexpire', queue, math.max(1, math.min(longestMs, LONGEST_LIFE_MS)))
+return nil
+end
+`
+const lockGrant = `local function inboxOf(owner, prefix)
 return prefix .. (string.match(owner, '^(.*):') or owner)
 end
 `
-const lockGive3 = `local function give(lock, owner, untilMs, inbox, nonce, behind)
+const lockGrant3 = `local function grant(lock, owner, untilMs, inbox, nonce, behind)
 local untilText = string.format('%.0f', untilMs)
 local told = untilText .. ':' .. owner .. (behind or '')
 redis.call('hset', lock, owner, 1)
@@ -680,88 +736,9 @@ end
 return isTold
 end
 `
-const lockGrantToFirst3 = `local function firstAlive(line, now)
-while true do
-local owner = redis.call('zrangebyscore', line, 0, '+inf', 'limit', 0, 1)[1]
-local untilMs = owner and -tonumber(redis.call('zscore', line, 'alive:' .. owner) or 0)
-if not owner or untilMs > now and untilMs <= now + LONGEST_LIFE_MS and string.find(owner, '^[^:]+:%d+$') then
-return owner, untilMs
-end
-leave(line, owner)
-end
-end
-local function extraListeners(line, now, command, channel, exempt, inbox)
-local heard = command == 'SPUBLISH' and redis.pcall('pubsub', 'shardnumsub', channel)
-or redis.pcall('pubsub', 'numsub', channel, inbox)
-local standing = redis.call('zcount', line, string.format('%.0f', -now - LONGEST_LIFE_MS), string.format('(%.0f', -now))
-local extra = not heard.err and heard[4] ~= 0 and heard[2] - standing - exempt or -1
-return extra >= 0 and extra or nil
-end
-local function isTurnOfFirst(line, now, extra)
-local mark = redis.call('zscore', line, 'left-free')
-if not mark then
-return extra == 0
-end
-local leftFree = -tonumber(mark)
-if leftFree > now then
-return false
-end
-return extra == 0 and leftFree > now - LONGEST_GIVING_MS
-or redis.call('zcount', line, 0, string.format('(%.0f', leftFree * 1000)) > 0
-end
-local function grantToFirst(line, lock, command, channel, exempt, inboxPrefix)
-local time = redis.call('time')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local first, untilMs = firstAlive(line, now)
-if not first or endAfterSetBack(line, now) then
-redis.call('del', line)
-return nil
-end
-local nonce = string.match(redis.call('zscore', line, '2:' .. first) or '', '^-(%d+)$')
-local inbox = inboxOf(first, inboxPrefix)
-local extra = nonce and exempt and extraListeners(line, now, command, channel, exempt, inbox)
-if extra and isTurnOfFirst(line, now, extra) then
-redis.call('zadd', line, 'nx', string.format('%.0f', -now), 'left-free')
-if give(lock, first, untilMs, inbox, nonce) then
-leave(line, first)
-return untilMs - now
-end
-end
-redis.call('zadd', line, string.format('%.0f', -now), 'left-free')
-local longestMs = -tonumber(redis.call('zrange', line, 0, 0, 'withscores')[2]) - now
-redis.call('pexpire', line, math.max(1, math.min(longestMs, LONGEST_LIFE_MS)))
-return nil
-end
-`
 const lockIsFree = `local function isFree(lock)
 local fields = redis.call('exists', lock) == 1 and redis.pcall('hkeys', lock)
 return not fields or #fields == 0 and not fields.err
-end
-`
-const lockLine = `local LONGEST_GIVING_MS = 100
-local MARK_TTL_MS = 120000
-local function leave(line, owner)
-if redis.call('zrem', line, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', line, 0, '+inf') == 0 then
-redis.call('zrem', line, 'heard')
-redis.call('pexpire', line, MARK_TTL_MS)
-end
-end
-local function endAfterSetBack(line, now)
-local isOver = -tonumber(redis.call('zscore', line, 'heard') or 0) > now
-if isOver then
-redis.call('del', line)
-end
-return isOver
-end
-local function enqueue(line, owner, forMs, nonce)
-local time = redis.call('time')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-endAfterSetBack(line, now)
-redis.call('zadd', line, 'nx', time[1] .. string.format('%06d', time[2]), owner)
-redis.call('zadd', line, string.format('%.0f', -now - forMs), 'alive:' .. owner, '-' .. nonce, '2:' .. owner,
-string.format('%.0f', -now), 'heard')
-redis.call('pexpire', line, math.max(redis.call('pttl', line), forMs))
-return now + forMs
 end
 `
 const lockMove = `local function move(lock, from, to)
@@ -799,6 +776,32 @@ return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumbe
 end
 end
 `
+const lockQueue = `local LONGEST_GRANTING_MS = 100
+local MARK_TTL_MS = 120000
+local function leave(queue, owner)
+if redis.call('zrem', queue, owner, 'alive:' .. owner, '2:' .. owner) > 0 and redis.call('zcount', queue, 0, '+inf') == 0 then
+redis.call('zrem', queue, 'heard')
+redis.call('pexpire', queue, MARK_TTL_MS)
+end
+end
+local function endAfterSetBack(queue, now)
+local isOver = -tonumber(redis.call('zscore', queue, 'heard') or 0) > now
+if isOver then
+redis.call('del', queue)
+end
+return isOver
+end
+local function enqueue(queue, owner, forMs, nonce)
+local time = redis.call('time')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+endAfterSetBack(queue, now)
+redis.call('zadd', queue, 'nx', time[1] .. string.format('%06d', time[2]), owner)
+redis.call('zadd', queue, string.format('%.0f', -now - forMs), 'alive:' .. owner, '-' .. nonce, '2:' .. owner,
+string.format('%.0f', -now), 'heard')
+redis.call('pexpire', queue, math.max(redis.call('pttl', queue), forMs))
+return now + forMs
+end
+`
 const lockRelease = `local holds = tonumber(ARGV[2])
 local isPlain = holds == 0 and ARGV[4] == '0' and not KEYS[4]
 local removed = isPlain and redis.call('hdel', KEYS[1], ARGV[1])
@@ -832,9 +835,9 @@ local mine = removed == 1
 `
 const lockRelease4 = `if type(inLine) == 'number' and inLine > 0 then
 leave(KEYS[2], ARGV[1])
-local givenForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
-if givenForMs then
-return -givenForMs
+local grantedForMs = mine and grantToFirst(KEYS[2], KEYS[1], ARGV[7], ARGV[6], tonumber(ARGV[8]), ARGV[9])
+if grantedForMs then
+return -grantedForMs
 end
 if not mine and redis.call('exists', KEYS[1]) == 0 and redis.call('zcount', KEYS[2], 0, '+inf') == 0 then
 redis.call('del', KEYS[2])
@@ -910,10 +913,10 @@ end
 return true
 end
 `
-const lockTake3 = `local function take(lock, tombstone, argv, mine, isOpen, isHeld, mode)
+const lockTake2 = `local function take(lock, tombstone, argv, mine, isOpen, isHeld, mode)
 local holds, isSuperseded = tonumber(argv[2]), isLate(tombstone, argv[4])
 if isSuperseded or not mine and not (isOpen and holds == 1) then
-touch(lock)
+redis.call('hdel', lock, '')
 return isSuperseded and 3 or holds > 1 and 2 or nil
 end
 if mode then
@@ -1061,12 +1064,10 @@ if answer == 1 then
 redis.pcall('zrem', KEYS[3], ARGV[1])
 describe(KEYS[4], ARGV[1], tonumber(ARGV[2]), ARGV[8])
 end
-if answer then
-return answer
-end
+if answer then return answer end
 if ARGV[7] ~= '0' then
-local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-if type(stands) == 'number' then
+local queued = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+if type(queued) == 'number' then
 redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
 end
 end
@@ -1109,12 +1110,15 @@ export const luaParts = {
   clock,
   fairLockEndHold7,
   fairLockGrantToFirst3,
+  fairLockHead2,
   fairLockLeavePassed,
-  fairLockQueue3,
+  fairLockLiveness3,
+  fairLockQueue2,
+  fairLockRepair2,
   fencedLockAssignToken,
   lockForget,
-  lockGive,
-  lockGive3,
+  lockGrant,
+  lockGrant3,
   lockIsFree,
   lockNote,
   lockShape,
@@ -1125,13 +1129,13 @@ export const luaParts = {
 
 export const luaSources = {
   'batch': `-- Holdfast: batch
-${touch}${tombstone}${clock}local LONGEST_LIFE_MS = 120000
-${lockNote}${lockIsFree}${publish}${lockForget}${lockTake3}${lockGive}${lockGive3}${lockMove}local function transitionsOf(object)
+${tombstone}${clock}local LONGEST_LIFE_MS = 120000
+${lockNote}${lockIsFree}${touch}${publish}${lockForget}${lockTake2}${lockGrant}${lockGrant3}${lockMove}local function transitionsOf(object)
 if object == 'fair-lock' then
-${fairLockQueue3}${fairLockJoin}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockLeavePassed}${fairLockEndHold7}local function acquireFairLock(KEYS, ARGV)
+${fairLockQueue2}${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${fairLockJoin}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockLeavePassed}${fairLockEndHold7}local function acquireFairLock(KEYS, ARGV)
 ${fairLockAcquire}${fairLockAcquire8}end
 local function releaseFairLock(KEYS, ARGV)
-${fairLockRelease3}end
+${fairLockRelease}${fairLockRelease3}end
 local function heartbeatFairLock(KEYS, ARGV)
 ${fairLockHeartbeat5}end
 local function renameFairLock(KEYS, ARGV)
@@ -1158,8 +1162,8 @@ return {
 ['write-lock/release'] = releaseWriteLock,
 }
 end
-${lockLine}${fencedLockAssignToken}${lockGrantToFirst3}local function acquireLock(KEYS, ARGV)
-${lockAcquire}${lockAcquire4}end
+${lockQueue}${fencedLockAssignToken}${lockGrantToFirst3}local function acquireLock(KEYS, ARGV)
+${lockAcquire}${lockAcquire3}${lockAcquire4}end
 local function acquireFencedLock(KEYS, ARGV)
 ${fencedLockAcquire2}${fencedLockAcquire4}end
 local function releaseLock(KEYS, ARGV)
@@ -1238,11 +1242,11 @@ publish(ARGV[7], ARGV[6], ARGV[8])
 return keep(operation, 1)
 `,
   'fair-lock/acquire': `-- Holdfast: fair-lock/acquire
-${fairLockAcquire}${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${fairLockQueue3}${fairLockJoin}${fairLockGrantToFirst3}${tombstone}${lockNote}${foreignLockHolder}${fairLockAcquire8}`,
+${fairLockAcquire}${touch}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${fairLockJoin}${publish}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${tombstone}${lockNote}${foreignLockHolder}${fairLockAcquire8}`,
   'fair-lock/force-release': `-- Holdfast: fair-lock/force-release
-${touch}${publish}${lockShown}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}local owners = redis.call('hkeys', KEYS[1])
+${touch}${publish}${lockShown}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}local owners = redis.call('hkeys', KEYS[1])
 local named = {}
 for i = 1, #ARGV - 4 do named[i] = ARGV[i + 4] end
 if not areShown(owners, named) then
@@ -1251,7 +1255,7 @@ return -1
 end
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()
-local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
 local first = head(q)
 if first then
 grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])
@@ -1264,17 +1268,17 @@ end
 return #owners
 `,
   'fair-lock/heartbeat': `-- Holdfast: fair-lock/heartbeat
-${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockHeartbeat5}`,
+${touch}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${publish}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${foreignLockHolder}${fairLockHeartbeat5}`,
   'fair-lock/release': `-- Holdfast: fair-lock/release
-${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${fairLockRelease3}`,
+${fairLockRelease}${touch}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${publish}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${fairLockRelease3}`,
   'fair-lock/rename': `-- Holdfast: fair-lock/rename
-${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockMove}${lockIsFree}${lockNote}${fairLockRename8}`,
+${touch}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${publish}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockMove}${lockIsFree}${lockNote}${fairLockRename8}`,
   'fair-lock/withdraw': `-- Holdfast: fair-lock/withdraw
-${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${lockIsFree}local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
+${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${publish}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${lockIsFree}local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[2])
 remove(q, ARGV[1])
 local first = isFree(KEYS[1]) and head(q)
 local usedWithinMs = first and grantToFirst(q, KEYS[1], first, ARGV[3], ARGV[4], ARGV[5]) or 0
@@ -1282,7 +1286,7 @@ tidy(q)
 return usedWithinMs
 `,
   'fenced-lock/acquire': `-- Holdfast: fenced-lock/acquire
-${fencedLockAssignToken}${fencedLockAcquire2}${touch}${tombstone}${lockTake3}${lockNote}${fencedLockAcquire4}`,
+${fencedLockAssignToken}${fencedLockAcquire2}${tombstone}${lockTake2}${lockNote}${fencedLockAcquire4}`,
   'fenced-lock/get-token': `-- Holdfast: fenced-lock/get-token
 ${touch}touch(KEYS[1])
 return redis.call('get', KEYS[2])
@@ -1310,7 +1314,7 @@ end
 return { 1, token }
 `,
   'foreign-lock/leave': `-- Holdfast: foreign-lock/leave
-${lockLine}if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
+${lockQueue}if type(redis.pcall('zscore', KEYS[1], ARGV[1])) ~= 'string' then
 return 0
 end
 leave(KEYS[1], ARGV[1])
@@ -1363,7 +1367,7 @@ publish(ARGV[5], ARGV[4], '1')
 return keep(operation, 1)
 `,
   'lock/acquire': `-- Holdfast: lock/acquire
-${lockAcquire}${touch}${tombstone}${lockTake3}${lockNote}${lockLine}${lockAcquire4}`,
+${lockAcquire}${tombstone}${lockTake2}${lockNote}${lockAcquire3}${lockQueue}${lockAcquire4}`,
   'lock/announce': `-- Holdfast: lock/announce
 ${touch}${lockIsFree}${publish}touch(KEYS[1])
 if not isFree(KEYS[1]) then
@@ -1439,8 +1443,8 @@ or redis.pcall('pubsub', 'numsub', ARGV[1])
 return tonumber(heard[2]) or 0
 `,
   'lock/release': `-- Holdfast: lock/release
-${lockRelease}${tombstone}${lockForget}${lockRelease3}${lockLine}${lockGive}local LONGEST_LIFE_MS = 120000
-${publish}${lockGive3}${lockGrantToFirst3}${lockRelease4}`,
+${lockRelease}${tombstone}${lockForget}${lockRelease3}${lockQueue}${lockGrant}local LONGEST_LIFE_MS = 120000
+${publish}${lockGrant3}${lockGrantToFirst3}${lockRelease4}`,
   'lock/rename': `-- Holdfast: lock/rename
 ${touch}${lockMove}${lockRename3}${lockNote}${lockRename4}`,
   'lock/renew': `-- Holdfast: lock/renew
@@ -1622,7 +1626,7 @@ redis.call('zadd', KEYS[2], permits.now + tonumber(ARGV[6]), id)
 return keep(operation, 1)
 `,
   'read-lock/acquire': `-- Holdfast: read-lock/acquire
-${touch}${tombstone}${lockTake3}${clock}local LONGEST_LIFE_MS = 120000
+${tombstone}${lockTake2}${clock}local LONGEST_LIFE_MS = 120000
 ${readLockWriters3}${lockNote}${lockIsFree}${readLockHolder}${readLockAcquire6}`,
   'read-lock/force-release': `-- Holdfast: read-lock/force-release
 ${touch}${publish}${readLockWakeAll2}${readLockReaders}${lockShown}touch(KEYS[1])
@@ -1789,7 +1793,7 @@ publish(ARGV[7], ARGV[6], redis.call('incrby', KEYS[1], ARGV[4]))
 return keep(operation, 1)
 `,
   'write-lock/acquire': `-- Holdfast: write-lock/acquire
-${touch}${tombstone}${lockTake3}${clock}local LONGEST_LIFE_MS = 120000
+${tombstone}${lockTake2}${clock}local LONGEST_LIFE_MS = 120000
 ${readLockWriters3}${lockNote}${lockIsFree}${readLockHolder}${writeLockAcquire6}`,
   'write-lock/release': `-- Holdfast: write-lock/release
 ${touch}${publish}${readLockWakeAll2}${lockForget}${readLockReaders}${tombstone}${writeLockRelease6}`,

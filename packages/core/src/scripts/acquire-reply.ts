@@ -1,4 +1,5 @@
 import { noteIn, type HoldNote } from './note.js'
+import { REPLY_MEANINGS } from './reply-meanings.js'
 
 /** The reply to an acquire of any kind of lock. */
 export type AcquireReply =
@@ -75,12 +76,9 @@ function heldReply(reply: readonly unknown[], aliveUntil?: number, owners?: numb
 
 /** Parses a reply that is a number. */
 export function parseAcquired(reply: unknown): Exclude<AcquireReply, HeldReply> {
-  switch (Number(reply)) {
-    case 1:
-      return ACQUIRED
-    case 2:
-      return { kind: 'lost' }
-    default:
-      return { kind: 'superseded' }
+  const meaning = REPLY_MEANINGS.acquire[Number(reply)]
+  if (meaning === 'acquired') {
+    return ACQUIRED
   }
+  return { kind: meaning === 'lost' ? 'lost' : 'superseded' }
 }

@@ -17,6 +17,7 @@ import {
 import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 import { isForeignCount } from './foreign-lock.js'
 import { noteIn, wantedNote, type HoldNote, type NoteRequest } from './note.js'
+import { REPLY_MEANINGS } from './reply-meanings.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
@@ -115,12 +116,7 @@ export interface ReleaseReply {
 
 const RELEASED_UNHEARD: ReleaseReply = { kind: 'released', heardBy: 0 }
 
-const REPLIES: readonly ReleaseReply[] = [
-  { kind: 'not-held' },
-  { kind: 'released' },
-  { kind: 'still-held' },
-  { kind: 'superseded' },
-]
+const REPLIES: readonly ReleaseReply[] = REPLY_MEANINGS.release.map((kind) => ({ kind }))
 
 export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
@@ -200,8 +196,6 @@ export interface RenameCommand extends Omit<Renaming, 'passedTo'> {
 /** `found`: the field had the new name already, for an unknown time. */
 export type RenameReply = { readonly kind: 'renamed' | 'found' | 'lost' }
 
-const KINDS = ['lost', 'renamed', 'found'] as const
-
 export function rename(
   runner: ScriptRunner,
   { lockName, key, to, from }: RenameCommand,
@@ -213,7 +207,7 @@ export function rename(
 }
 
 export function parseRenamed(reply: unknown): RenameReply {
-  return { kind: KINDS[Number(reply)] ?? 'lost' }
+  return { kind: REPLY_MEANINGS.rename[Number(reply)] ?? 'lost' }
 }
 
 export const renewScript = defineScript('lock/renew', numbers(0, numberFrom(1)))

@@ -1,5 +1,6 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Script } from '../redis/script.js'
+import { REPLY_MEANINGS } from './reply-meanings.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** Makes the lease of an owner end sooner; the same for each kind of lock, whose scripts differ. */
@@ -14,9 +15,7 @@ export interface ShortenArguments {
 }
 
 /** `superseded`: a late copy. */
-export type ShortenReply = 'lost' | 'shortened' | 'superseded'
-
-const REPLIES: readonly ShortenReply[] = ['lost', 'shortened', 'superseded']
+export type ShortenReply = (typeof REPLY_MEANINGS.shorten)[number]
 
 /** @param more KEYS in all, and ARGV after those of every kind of lock */
 export function shortenBy(
@@ -28,6 +27,6 @@ export function shortenBy(
   const { sequence, tombstoneThrough } = stamp
   const lease = leaseMs === null ? '' : `${leaseMs}`
   const args = [owner, lease, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS, ...more.args]
-  const parse = (reply: unknown): ShortenReply => REPLIES[Number(reply)] ?? 'lost'
+  const parse = (reply: unknown): ShortenReply => REPLY_MEANINGS.shorten[Number(reply)] ?? 'lost'
   return runner.run({ script, keys: more.keys, args, parse, lockName })
 }

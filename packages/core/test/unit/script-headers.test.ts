@@ -167,13 +167,13 @@ describe.each(parts)('%s', (file) => {
     expect(users.length).toBeGreaterThan(0)
   })
 
-  it('touches no key but those of the line it is given', () => {
+  it('touches no key but those that it is given', () => {
     const keyed = [...codeOf(lua).matchAll(/redis\.p?call\('(\w+)',\s*([^,)]+)/g)].filter(
       ([, command]) => !/^(pub|info)/.test(command ?? ''),
     )
     for (const [, , key] of keyed) {
       expect(key).toMatch(
-        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|tombstone|line|key|operation\.key|counter|permits\.(counter|timeouts))$/,
+        /^(q\.(list|scores|arrivals|heartbeats)|writers|lock|tombstone|queue|key|operation\.key|counter|permits\.(counter|timeouts))$/,
       )
     }
   })

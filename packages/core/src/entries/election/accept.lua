@@ -2,7 +2,7 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] terms   [3] queue
 -- ARGV    [1] client id   [2] token of the leader's term   [3] number of the question   [4] channel of the election
 --         [5] PUBLISH or SPUBLISH
--- RETURNS 1 noted, 0 the term is over, or no waiter of this client stands in line
+-- RETURNS 1 noted, 0 the term is over, or no waiter of this client is queued
 -- RETRY   safe: writes the same answer
 -- insert touch
 -- insert publish

@@ -2,7 +2,7 @@
 -- KEYS    [1] lock hash (owner -> holds)   [2] terms   [3] queue
 -- ARGV    [1] owner   [2] client id of the candidate   [3] number of the question   [4] channel of the election
 --         [5] PUBLISH or SPUBLISH
--- RETURNS 2 one of them will, 1 asked, 0 none of them stands in line, -1 this owner does not lead
+-- RETURNS 2 one of them will, 1 asked, 0 none of them is queued, -1 this owner does not lead
 -- RETRY   safe: asks again; an answer counts for the question of its number alone
 -- insert touch
 -- insert publish

@@ -1,4 +1,4 @@
--- candidates: the waiters of one client in the line of an election.
+-- candidates: the waiters of one client in the queue of an election.
 local function firstOf(key, client)
   for place, owner in ipairs(redis.call('lrange', key, 0, -1)) do
     if string.match(owner, '^(.*):') == client then

@@ -1,7 +1,7 @@
--- look: who has the lock, the terms since one that is known, and who stands in line.
+-- look: who has the lock, the terms since one that is known, and who is queued.
 -- KEYS    [1] lock hash (owner -> holds)   [2] terms   [3] queue, absent if nobody asks for it
 -- ARGV    [1] token of the latest term that is known: that and later ones are told; '' for the latest alone
--- RETURNS {ttl ms, owner or '', {a term as JSON, ...} the newest first, {owner, ...} in line, the first first}
+-- RETURNS {ttl ms, owner or '', {a term as JSON, ...} the newest first, {owner, ...} in the queue, the first first}
 -- RETRY   safe: changes nothing
 -- insert touch
 touch(KEYS[1])
@@ -15,5 +15,5 @@ for i = #kept, 1, -1 do
     break
   end
 end
-local line = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
-return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, line }
+local queue = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
+return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, queue }

@@ -5,12 +5,15 @@ const {
   clock,
   fairLockEndHold7,
   fairLockGrantToFirst3,
+  fairLockHead2,
   fairLockLeavePassed,
-  fairLockQueue3,
+  fairLockLiveness3,
+  fairLockQueue2,
+  fairLockRepair2,
   fencedLockAssignToken,
   lockForget,
-  lockGive,
-  lockGive3,
+  lockGrant,
+  lockGrant3,
   lockIsFree,
   publish,
   tombstone,
@@ -119,12 +122,12 @@ if isRead and type(term) == 'table' and term.token == ARGV[1] then
 break
 end
 end
-local line = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
-return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, line }
+local queue = KEYS[3] and redis.call('lrange', KEYS[3], 0, -1) or {}
+return { owner == '' and -2 or redis.call('pttl', KEYS[1]), owner, told, queue }
 `,
   'election/release': `-- Holdfast: election/release
-${publish}${touch}${clock}${lockGive}local LONGEST_LIFE_MS = 120000
-${lockGive3}${fairLockQueue3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${electionTerms2}${electionCandidates}local function moveToFront(q, client)
+${publish}${touch}${clock}${fairLockQueue2}local LONGEST_LIFE_MS = 120000
+${fairLockLiveness3}${fairLockRepair2}${fairLockHead2}${lockGrant}${lockGrant3}${fairLockGrantToFirst3}${fairLockLeavePassed}${lockForget}${lockIsFree}${fairLockEndHold7}${tombstone}${electionTerms2}${electionCandidates}local function moveToFront(q, client)
 local owner, place = firstOf(q.list, client)
 if not owner or place == 1 then
 return
@@ -142,7 +145,7 @@ redis.call('zadd', q.arrivals, 'xx', tonumber(earliest) - 1, owner)
 end
 end
 local function openQueue()
-return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
+return queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
 end
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 if mine and ARGV[9] ~= '' then

@@ -14,12 +14,12 @@
 -- insert election/terms
 -- insert election/move-to-front
 local function openQueue()
-  return lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
+  return queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[5])
 end
--- pcall: the way out of line is open also when something of another type has the name of the lock.
+-- pcall: the way out of the queue is open also when something of another type has the name of the lock.
 local mine = redis.pcall('hexists', KEYS[1], ARGV[1]) == 1
 if mine and ARGV[9] ~= '' then
-  -- First, so that Redis lets the line be written even when it is out of memory.
+  -- First, so that Redis lets the queue be written even when it is out of memory.
   touch(KEYS[1])
   besideLock(function()
     moveToFront(openQueue(), ARGV[9])

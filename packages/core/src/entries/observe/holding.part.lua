@@ -34,11 +34,11 @@ local function waitersOfFairLock(q, nowUs, most)
   return count, told
 end
 
-local function waitersOfPlainLock(line, nowUs, most)
-  local told, owners = {}, redis.pcall('zrangebyscore', line, 0, '+inf', 'withscores', 'limit', 0, most)
+local function waitersOfPlainLock(queue, nowUs, most)
+  local told, owners = {}, redis.pcall('zrangebyscore', queue, 0, '+inf', 'withscores', 'limit', 0, most)
   for i = 1, owners.err and 0 or #owners, 2 do
-    -- A dead waiter stays in line until a release reaches it.
-    local untilMs = -tonumber(redis.call('zscore', line, 'alive:' .. owners[i]) or 0)
+    -- A dead waiter stays in the queue until a release reaches it.
+    local untilMs = -tonumber(redis.call('zscore', queue, 'alive:' .. owners[i]) or 0)
     if untilMs > nowUs / 1000 and untilMs <= nowUs / 1000 + LONGEST_LIFE_MS then
       told[#told + 1] = owners[i]
       told[#told + 1] = waitedMs(nowUs, owners[i + 1])

@@ -1,6 +1,6 @@
 -- look: what Redis knows about several locks of any kind: holders, lease and waiters.
 -- KEYS    [1..] for each lock: its hash (owner -> holds; of a read-write lock also mode), note of the hold, token counter,
---         list and arrivals of a fair lock, line of a plain lock, waiting writers; last a key that is never written
+--         list and arrivals of a fair lock, queue of a plain lock, waiting writers; last a key that is never written
 -- ARGV    [1] how many waiters of each lock to return   [2] 1: another library's string counts as a lock, too
 --         [3] 1: this one lock was asked for by its name, and nothing is guessed: a key without a time to live counts, and
 --         a key that is no lock is an error of Redis's kind WRONGTYPE
@@ -21,14 +21,14 @@ local function touchProbe(key)
 end
 touchProbe(last)
 
-local function waitersAt(q, line, writers, isReadWrite)
+local function waitersAt(q, queue, writers, isReadWrite)
   if isReadWrite then
     local count, told = waitingWriters(writers, now, most)
     return count > 0 and 'writers' or '', count, told
   end
   local count, told = waitersOfFairLock(q, nowUs, most)
   if count > 0 then return 'fair', count, told end
-  count, told = waitersOfPlainLock(line, nowUs, most)
+  count, told = waitersOfPlainLock(queue, nowUs, most)
   return count > 0 and 'plain' or '', count, told
 end
 

@@ -54,10 +54,10 @@ told[#told + 1] = type(arrival) == 'string' and waitedMs(nowUs, arrival) or ''
 end
 return count, told
 end
-local function waitersOfPlainLock(line, nowUs, most)
-local told, owners = {}, redis.pcall('zrangebyscore', line, 0, '+inf', 'withscores', 'limit', 0, most)
+local function waitersOfPlainLock(queue, nowUs, most)
+local told, owners = {}, redis.pcall('zrangebyscore', queue, 0, '+inf', 'withscores', 'limit', 0, most)
 for i = 1, owners.err and 0 or #owners, 2 do
-local untilMs = -tonumber(redis.call('zscore', line, 'alive:' .. owners[i]) or 0)
+local untilMs = -tonumber(redis.call('zscore', queue, 'alive:' .. owners[i]) or 0)
 if untilMs > nowUs / 1000 and untilMs <= nowUs / 1000 + LONGEST_LIFE_MS then
 told[#told + 1] = owners[i]
 told[#told + 1] = waitedMs(nowUs, owners[i + 1])
@@ -81,14 +81,14 @@ local function touchProbe(key)
 redis.call('del', key)
 end
 touchProbe(last)
-local function waitersAt(q, line, writers, isReadWrite)
+local function waitersAt(q, queue, writers, isReadWrite)
 if isReadWrite then
 local count, told = waitingWriters(writers, now, most)
 return count > 0 and 'writers' or '', count, told
 end
 local count, told = waitersOfFairLock(q, nowUs, most)
 if count > 0 then return 'fair', count, told end
-count, told = waitersOfPlainLock(line, nowUs, most)
+count, told = waitersOfPlainLock(queue, nowUs, most)
 return count > 0 and 'plain' or '', count, told
 end
 local function tokenAt(key)

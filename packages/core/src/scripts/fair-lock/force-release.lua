@@ -1,4 +1,4 @@
--- force-release: delete the lock of any owner, or of named owners; grant it to the first in line, and notify both.
+-- force-release: delete the lock of any owner, or of named owners; grant it to the first in the queue, and notify both.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] note of the hold
 -- ARGV    [1] ms that Redisson gives each waiter
@@ -9,7 +9,7 @@
 -- insert touch
 -- insert publish
 -- insert lock/shown
--- insert fair-lock/queue
+-- insert fair-lock/head
 -- insert fair-lock/grant-to-first
 local owners = redis.call('hkeys', KEYS[1])
 local named = {}
@@ -21,7 +21,7 @@ end
 -- DEL even if there is no key: on a demoted primary it fails, instead of an answer from stale data.
 redis.call('del', KEYS[1], KEYS[6])
 besideLock(function()
-  local q = lineAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
+  local q = queueAt(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1])
   local first = head(q)
   if first then
     grantToFirst(q, KEYS[1], first, ARGV[2], ARGV[3], ARGV[4])

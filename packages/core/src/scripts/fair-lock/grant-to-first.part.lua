@@ -1,8 +1,8 @@
--- grant-to-first: gives a free lock to the first in line.
+-- grant-to-first: grants a free lock to the first in the queue.
 -- insert publish
--- insert lock/give
+-- insert lock/grant
 
--- The waiters directly behind the first in line that belong to the same client, which may pass the lock to them in this
+-- The waiters directly behind the first in the queue that belong to the same client, which may pass the lock to them in this
 -- order: their thread ids, each behind a comma.
 local function behindFirst(q, client)
   local ids, prefix = '', client .. ':'
@@ -17,7 +17,7 @@ local function behindFirst(q, client)
 end
 
 -- Whether the inbox of a client that once listened has no listener: the client has died, or its connection has.
-local function isDeaf(waiter, inboxes)
+local function isUnsubscribed(waiter, inboxes)
   if not string.find(waiter.marks or '', 'h', 1, true) then
     return false
   end
@@ -27,32 +27,32 @@ local function isDeaf(waiter, inboxes)
 end
 
 -- Whether a client that counts as alive may not be back yet after an outage: it was not heard since, or the server began
--- during its life, and not longer than a life ago, in whole seconds, as Redis tells it.
+-- during its window, and not longer than one ago, in whole seconds, as Redis tells it.
 local function isAwaited(q, waiter)
   if waiter.untilMs <= q.now then return false end
   if string.find(waiter.marks or '', 's', 1, true) then return true end
   -- pcall: a user may lack INFO.
   local server = waiter.since and redis.pcall('info', 'server')
   local seconds = type(server) == 'string' and tonumber(string.match(server, 'uptime_in_seconds:(%d+)'))
-  return seconds and seconds * 1000 <= (q.span or SPARED_MS)
+  return seconds and seconds * 1000 <= (q.span or GRACE_MS)
     and math.floor(q.now / 1000) - seconds > math.floor(waiter.since / 1000)
 end
 
--- The first waiter in line whose client listens. Waiters before it count as dead, as if their heartbeat was overdue: a
--- client that is alive after all learns at its next heartbeat that its life has begun anew, and its waiters return by
--- their numbers. If no client listens, or one is awaited after an outage, none is taken for dead: the line keeps its order
--- until that one is back, or its life is over.
-local function passOverDeaf(q, first, inboxes)
-  local deaf = {}
+-- The first waiter in the queue whose client listens. Waiters before it count as dead, as if their heartbeat was overdue: a
+-- client that is alive after all learns at its next heartbeat that its window has begun anew, and its waiters return by
+-- their numbers. If no client listens, or one is awaited after an outage, none is taken for dead: the queue keeps its order
+-- until that one is back, or its window is over.
+local function passOverUnsubscribed(q, first, inboxes)
+  local unsubscribed = {}
   for place, owner in ipairs(redis.call('lrange', q.list, 0, 999)) do
     local waiter = waiterOf(q, owner)
     -- Holdfast's waiters live as long as their client; each Java thread has its own time.
     local who = waiter.marks and clientOf(owner) or owner
-    if deaf[who] == nil then
-      deaf[who] = waiter.untilMs <= q.now or isDeaf(waiter, inboxes)
-      if deaf[who] and isAwaited(q, waiter) then break end
+    if unsubscribed[who] == nil then
+      unsubscribed[who] = waiter.untilMs <= q.now or isUnsubscribed(waiter, inboxes)
+      if unsubscribed[who] and isAwaited(q, waiter) then break end
     end
-    if not deaf[who] then
+    if not unsubscribed[who] then
       for _, before in ipairs(place > 1 and redis.call('lrange', q.list, 0, place - 2) or {}) do
         redis.call('hdel', q.heartbeats, clientOf(before))
         remove(q, before)
@@ -63,28 +63,28 @@ local function passOverDeaf(q, first, inboxes)
   return first
 end
 
--- The waiter to notify: the first in line whose inbox still has a listener. Determined once per script.
-local function firstWhoHears(q, first, inboxes)
-  if not q.hears then
-    q.hears = isDeaf(first, inboxes) and passOverDeaf(q, first, inboxes) or first
+-- The waiter to notify: the first in the queue whose inbox still has a listener. Determined once per script.
+local function firstSubscribed(q, first, inboxes)
+  if not q.notified then
+    q.notified = isUnsubscribed(first, inboxes) and passOverUnsubscribed(q, first, inboxes) or first
   end
-  return q.hears
+  return q.notified
 end
 
--- Returns for how many ms the notified waiter may use the lock, if others are in line behind it: if it is dead or stopped,
+-- Returns for how many ms the notified waiter may use the lock, if others are in the queue behind it: if it is dead or stopped,
 -- they might get no message. 0 for a Java client, which Holdfast does not take for dead before Redisson does.
 -- A Java waiter gets a message on its own channel, and tries. So does a waiter whose client does not use grants, or speaks
 -- another protocol: its nonce cannot be read.
 -- unlock: Redisson's channel; command: PUBLISH or SPUBLISH on it.
 local function grantToFirst(q, lock, first, inboxes, unlock, command)
-  first = firstWhoHears(q, first, inboxes)
+  first = firstSubscribed(q, first, inboxes)
   local owner, marks = first.owner, first.marks
   local aliveMs = marks and math.max(1, math.ceil(first.untilMs - q.now)) or 0
   local nonce = nonceIn(marks)
   local inbox = inboxOf(owner, inboxes)
   if nonce and string.find(marks, 'g', 1, true) and string.find(owner, '^[^:]+:%d+$') then
     local passesOn = string.find(marks, 'p', 1, true)
-    if give(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
+    if grant(lock, owner, first.untilMs, inbox, nonce, passesOn and behindFirst(q, clientOf(owner))) then
       remove(q, owner)
       return q.listed > 0 and aliveMs or 0
     end

@@ -1,6 +1,6 @@
--- join: gives an owner its place in line.
+-- join: gives an owner its place in the queue.
 -- Redisson's rule: each waiter gets the same patience after the one before. Redisson lowers all times when the first
--- waiter has had its turn. Here a time is never later than that rule would leave it, or a line that is never empty would
+-- waiter has had its turn. Here a time is never later than that rule would leave it, or a queue that is never empty would
 -- push times years ahead.
 -- before: the waiter that it goes in front of, nil for the end.
 local function enqueue(q, owner, lease, before)
@@ -22,7 +22,7 @@ end
 
 -- number: its number of arrival, 0 for a new one. A waiter whose client was taken for dead returns with its number, to
 -- its place in that order. Negative: it does not wait.
--- most: how many may be in line for a new one to join, nil for any number. Otherwise its number is -1, less the ms that the
+-- most: how many may be in the queue for a new one to join, nil for any number. Otherwise its number is -1, less the ms that the
 -- first has waited.
 -- Returns the number, the place among all waiters, and how many of them are Java's.
 local function join(q, owner, number, lease, most)
@@ -39,7 +39,7 @@ local function join(q, owner, number, lease, most)
   end
   if number == 0 then
     local newest = redis.call('zrange', q.arrivals, -1, -1, 'withscores')[2]
-    -- The time, so that no number repeats, even if the line was empty in between. A score above 2^53 is not one of our
+    -- The time, so that no number repeats, even if the queue was empty in between. A score above 2^53 is not one of our
     -- numbers, so it is ignored.
     newest = tonumber(newest or 0)
     number = math.max(newest < 9e15 and newest + 1 or 0, q.now * 1000)

@@ -1,4 +1,4 @@
--- leave-passed: removes from the line the owners that the lock was passed to inside their process.
+-- leave-passed: removes from the queue the owners that the lock was passed to inside their process.
 -- isLost: the lock was lost on that way; it may have been granted to one of them since, which has no use for it.
 local function leavePassed(q, lock, owners, isLost)
   if not owners[1] then return end

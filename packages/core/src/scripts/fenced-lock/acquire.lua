@@ -33,8 +33,6 @@ local answer = take(KEYS[1], KEYS[2], ARGV, mine, not holder[1], mine)
 if not answer then
   return { redis.call('pttl', KEYS[1]), holder[1], holder[2], 0, noteOf(KEYS[3], holder[1]) }
 end
-if answer ~= 1 then
-  return answer
-end
+if answer ~= 1 then return answer end
 describe(KEYS[3], ARGV[1], tonumber(ARGV[2]), ARGV[7])
 return withToken(mine)

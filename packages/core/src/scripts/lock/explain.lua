@@ -5,7 +5,7 @@
 --         0: the lock was asked for by its name; a hash that is no lock is an error of Redis's kind WRONGTYPE
 --         [2] 1: another library's string counts as a lock, too
 -- RETURNS {ttl ms, {owner, holds, ...; of a read-write lock also mode, its value} or {first 200 bytes of a string, -1},
---         token or '', waiters in line, waiting writers; if there is a note of a present owner: that owner, for how many
+--         token or '', waiters in the queue, waiting writers; if there is a note of a present owner: that owner, for how many
 --         ms it has held the lock, its traceparent}; 0 if the lock is free, or the key is not a lock
 -- RETRY   safe: changes nothing
 -- insert lock/note

@@ -16,16 +16,14 @@
 local mine = redis.call('hexists', KEYS[1], ARGV[1]) == 1
 local answer = take(KEYS[1], KEYS[2], ARGV, mine, not mine and isFree(KEYS[1]), mine, 'write')
 if answer == 1 then
-  -- pcall: a key of another type as the line of writers must not make a granted lock look refused.
+  -- pcall: a key of another type as the queue of writers must not make a granted lock look refused.
   redis.pcall('zrem', KEYS[3], ARGV[1])
   describe(KEYS[4], ARGV[1], tonumber(ARGV[2]), ARGV[8])
 end
-if answer then
-  return answer
-end
+if answer then return answer end
 if ARGV[7] ~= '0' then
-  local stands = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
-  if type(stands) == 'number' then
+  local queued = redis.pcall('zadd', KEYS[3], clock() + ARGV[7], ARGV[1])
+  if type(queued) == 'number' then
     redis.call('pexpire', KEYS[3], math.max(redis.call('pttl', KEYS[3]), tonumber(ARGV[7])))
   end
 end

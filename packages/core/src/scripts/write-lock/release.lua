@@ -31,7 +31,7 @@ if KEYS[5] then
   forget(KEYS[5], ARGV[1])
 end
 
--- pcall: a key of another type as the line of writers blocks no release, and is left as it is.
+-- pcall: a key of another type as the queue of writers blocks no release, and is left as it is.
 local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
   if left == 1 and redis.call('exists', KEYS[3]) == 0 then
