@@ -20,7 +20,7 @@ export const NAVIGATION = {
     Operating:
       pages(`docs/deployment.md docs/clients.md docs/servers.md docs/support.md docs/managed-services.md docs/acl.md
       docs/errors.md docs/telemetry.md packages/otel/README.md docs/cli.md docs/board.md docs/guarantees.md
-      docs/performance.md docs/stability.md`),
+      docs/performance.md docs/linger.md docs/stability.md`),
     Examples: pages(`examples/README.md examples/cron-fleet/README.md examples/demo/README.md
       examples/fence/README.md examples/flash-sale/README.md examples/leader/README.md
       examples/migration/README.md examples/recursion/README.md examples/refresh-token/README.md

@@ -20,6 +20,11 @@ export class Cell {
     return this.#worker.call('runFlows', how)
   }
 
+  /** @returns {Promise<number[]>} how late a timer of 1 ms is beside so many flows, ms, each time */
+  timersBeside(how) {
+    return this.#worker.call('timersBeside', how)
+  }
+
   /** Each flow does so many pairs. @returns {Promise<void>} */
   repeat(how) {
     return this.#worker.call('repeatPairs', how)

@@ -220,10 +220,25 @@ export function ownerField(clientId: string, threadId: number): string {
   return `${clientId}:${threadId}`
 }
 
-/** The client name and thread of an owner in Holdfast's form. Undefined for any other form, as Redisson's. */
-export function partsOfOwner(owner: string): { clientName: string; threadId: string } | undefined {
-  const [, clientName, threadId] = /^([^:{}]+)~[\w-]{21}:(\d+)(?::write)?$/.exec(owner) ?? []
-  return clientName === undefined || threadId === undefined ? undefined : { clientName, threadId }
+/** The same for a lock that may stay with its client when it is released: others see that by the 0 before the number. */
+export function lingeringOwnerField(clientId: string, threadId: number): string {
+  return `${clientId}:0${threadId}`
+}
+
+/** An owner in Holdfast's form. */
+interface OwnerParts {
+  readonly clientName: string
+  readonly threadId: string
+  /** Its lock may linger: it is held, or idle. */
+  readonly lingers?: true
+}
+
+/** The parts of an owner in Holdfast's form. Undefined for any other form, as Redisson's. */
+export function partsOfOwner(owner: string): OwnerParts | undefined {
+  const [, clientName, mark, threadId] = /^([^:{}]+)~[\w-]{21}:(0?)(\d+)(?::write)?$/.exec(owner) ?? []
+  return clientName === undefined || threadId === undefined
+    ? undefined
+    : { clientName, threadId, ...(mark === '0' && { lingers: true as const }) }
 }
 
 const TRAVELLER = /^handover~[\da-f]{32}:1$/

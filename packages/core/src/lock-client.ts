@@ -10,7 +10,7 @@ import type { LockEventListener, LockEventName } from './events.js'
 import type { SpinLockOptions } from './kinds/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './kinds/fenced-options.js'
-import type { LockOptions } from './kinds/lock-options.js'
+import type { LockOptions, PlainLockOptions } from './kinds/lock-options.js'
 import type { Lock } from './locks/lock.js'
 import { warnOfShortWatchdog } from './acquire/acquire-options.js'
 import { LockFactory } from './lock-factory.js'
@@ -106,7 +106,7 @@ export class LockClient {
   }
 
   /** Returns a reentrant lock of this name. @throws InvalidArgumentError, ClientClosedError */
-  getLock(name: string, options?: LockOptions): Lock {
+  getLock(name: string, options?: PlainLockOptions): Lock {
     return this.locks.lock(name, options, null)
   }
 

@@ -12,12 +12,19 @@ import { FairProtocol } from './kinds/fair.js'
 import { FencedLock } from './locks/fenced-lock.js'
 import { tokenRuleOf, type FencedLockOptions } from './kinds/fenced-options.js'
 import { FencedProtocol } from './kinds/fenced.js'
-import { checkLockOptions, foreignRuleIn, type LockOptions } from './kinds/lock-options.js'
+import {
+  checkLockOptions,
+  foreignRuleIn,
+  lingerOf,
+  type LockOptions,
+  type PlainLockOptions,
+} from './kinds/lock-options.js'
 import type { LockProtocol } from './kinds/lock-protocol.js'
 import { Lock } from './locks/lock.js'
 import { NonReentrantFairProtocol, NonReentrantProtocol } from './kinds/non-reentrant.js'
 import { READ_WRITE_LOCK_OPTIONS, ReadWriteLock, type ReadWriteLockOptions } from './locks/read-write-lock.js'
 import { ReadProtocol, WriteProtocol } from './kinds/read-write.js'
+import { keepIdleLocks } from './client/idle-locks.js'
 import { PlainProtocol } from './kinds/plain.js'
 import { SpinProtocol } from './kinds/spin.js'
 
@@ -31,9 +38,13 @@ export class LockFactory {
     private readonly inbox: ClientChannel,
   ) {}
 
-  lock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {
-    const foreign = this.check(name, options)
-    return this.make(new PlainProtocol(this.session, name, foreign), thread)
+  lock(name: string, options: PlainLockOptions | undefined, thread: CallSite | null): Lock {
+    const lingerMs = lingerOf(this.session, options)
+    const foreign = this.checkName(name, options)
+    if (lingerMs !== undefined) {
+      keepIdleLocks(this.session)
+    }
+    return this.make(new PlainProtocol(this.session, name, foreign, lingerMs), thread)
   }
 
   fairLock(name: string, options: LockOptions | undefined, thread: CallSite | null): Lock {

@@ -23,6 +23,8 @@ export interface LockHolder {
   readonly heldForMs?: number
   /** The trace of the hold, as a W3C traceparent, if the holder's `describeHolds` function returned one. */
   readonly traceparent?: string
+  /** The owner's client keeps released locks for its next caller (`lingerMs`): it holds the lock, or has it idle. */
+  readonly mayBeIdle?: true
   /** Number of further owners: other readers. Absent when the owner holds the lock alone. */
   readonly others?: number
   /**
@@ -71,7 +73,8 @@ export function lockHolder({
     ...facts,
     holds: isForeign ? 1 : facts.holds,
     owner: parts ? facts.owner : foreign(handedOver ? withoutSecret(facts.owner) : facts.owner),
-    ...parts,
+    ...(parts && { clientName: parts.clientName, threadId: parts.threadId }),
+    ...(parts?.lingers && { mayBeIdle: true as const }),
     // How long other libraries hold their locks says nothing about the clock.
     ...(facts.leaseLeftMs > longestLeaseMs && !isForeign && { longestLeaseMs }),
     ...(heldForMs !== undefined && { heldForMs }),
@@ -108,9 +111,12 @@ export function nameOf({ owner, clientName, threadId, foreign: isForeign, handed
 /** Prints `orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left`. */
 export function holderInWords(holder: LockHolder): string {
   const { heldForMs, heldForAtLeastMs, leaseLeftMs, longestLeaseMs, others = 0 } = holder
+  const orIdle = holder.mayBeIdle ? ', or kept it idle,' : ''
   const bound =
-    Math.round(heldForAtLeastMs) > 0 ? `has held it for at least ${spoken(heldForAtLeastMs)}` : 'holds it'
-  const told = heldForMs === undefined ? bound : `has held it for ${spoken(heldForMs)}`
+    Math.round(heldForAtLeastMs) > 0
+      ? `has held it${orIdle} for at least ${spoken(heldForAtLeastMs)}`
+      : `holds it${holder.mayBeIdle ? ', or keeps it idle' : ''}`
+  const told = heldForMs === undefined ? bound : `has held it${orIdle} for ${spoken(heldForMs)}`
   const besides = others > 0 ? `, and ${others} other${others === 1 ? '' : 's'} with it` : ''
   const lease = leaseLeftMs < 0 ? 'its lease does not expire' : `${spoken(leaseLeftMs)} of lease left`
   const doubt =

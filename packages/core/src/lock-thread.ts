@@ -4,7 +4,7 @@ import type { Context, CallSite } from './context/context.js'
 import type { SpinLockOptions } from './kinds/backoff.js'
 import type { FencedLock } from './locks/fenced-lock.js'
 import type { FencedLockOptions } from './kinds/fenced-options.js'
-import type { LockOptions } from './kinds/lock-options.js'
+import type { LockOptions, PlainLockOptions } from './kinds/lock-options.js'
 import type { LockFactory } from './lock-factory.js'
 import type { Lock } from './locks/lock.js'
 import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
@@ -30,7 +30,7 @@ export class LockThread {
    * Returns a reentrant lock of this thread. See `LockClient.getLock`.
    * @throws InvalidArgumentError, ClientClosedError
    */
-  getLock(name: string, options?: LockOptions): Lock {
+  getLock(name: string, options?: PlainLockOptions): Lock {
     return this.locks.lock(name, options, this.site)
   }
 

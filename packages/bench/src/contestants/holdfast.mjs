@@ -64,6 +64,13 @@ export const holdfastEarly = {
   name: 'Holdfast withLock, releaseWaitMs 0',
   load: onGivenClient(plain, byCallback, { releaseWaitMs: 0 }),
 }
+/** Stays for the next caller of its client: see docs/linger.md. */
+export const holdfastLinger = {
+  ...common,
+  name: 'Holdfast withLock, lingerMs 5',
+  calls: {},
+  load: onGivenClient(plain, byCallback, { lingerMs: 5 }),
+}
 export const holdfastFair = {
   ...common,
   name: 'Holdfast fair lock',

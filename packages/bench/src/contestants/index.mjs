@@ -1,8 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   FEATURES,
   holdfastDefault,
   holdfastEarly,
   holdfastFair,
+  holdfastLinger,
   holdfastLock,
   holdfastUnbatched,
   holdfastWithLock,
@@ -58,9 +60,37 @@ export const SETTINGS = [
 /** Holdfast beside itself. */
 export const FEATURE_SETTING = { id: 'features', autoPipelining: false, contestants: FEATURES }
 
+const leavesTurn = () => setImmediate()
+
+/** The same contestant, whose work under the lock is this. @returns {Contestant} */
+const during = (contestant, work) => ({
+  ...contestant,
+  async load() {
+    const open = await contestant.load()
+    return async (how) => {
+      const opened = await open(how)
+      return {
+        ...opened,
+        flow(name) {
+          const pair = opened.flow(name)
+          return () => pair(work)
+        },
+      }
+    }
+  },
+})
+
+const LINGERING = [holdfastWithLock, holdfastLinger, redisSemaphore, redlock4]
+
+/** Who takes one lock again and again: with nothing to do under it, and with work that leaves the turn. */
+export const LINGER_SETTINGS = [
+  { id: 'empty', autoPipelining: false, contestants: LINGERING },
+  { id: 'turn', autoPipelining: false, contestants: LINGERING.map((each) => during(each, leavesTurn)) },
+]
+
 /** @param {string} setting @param {string} name @returns {Contestant} */
 export const contestantOf = (setting, name) =>
-  [...SETTINGS, FEATURE_SETTING]
+  [...SETTINGS, FEATURE_SETTING, ...LINGER_SETTINGS]
     .find(({ id }) => id === setting)
     .contestants.find((each) => each.name === name)
 

@@ -4,6 +4,7 @@ import { features } from './features.mjs'
 import { handOff } from './hand-off.mjs'
 import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
+import { linger } from './linger.mjs'
 import { network } from './network.mjs'
 import { noisyNeighbour } from './noisy-neighbour.mjs'
 import { overload } from './overload.mjs'
@@ -44,4 +45,5 @@ export const SCENARIOS = [
   share,
   shares,
   overload,
+  linger,
 ]

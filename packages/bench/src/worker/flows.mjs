@@ -25,6 +25,24 @@ export const runFlows = async (how) => {
   return { pairs, elapsedMs: performance.now() - startedAt, cpuMicros: user + system }
 }
 
+/** How late a timer of 1 ms is, beside so many flows. @returns {Promise<number[]>} ms, of each time */
+export const timersBeside = async ({ flows: count, ms }) => {
+  const late = []
+  let over = false
+  const ticking = (async () => {
+    while (!over) {
+      const from = performance.now()
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      late.push(performance.now() - from - 1)
+    }
+  })()
+  if (count > 0) await pairsOf({ flows: count, ms })
+  else await new Promise((resolve) => setTimeout(resolve, ms))
+  over = true
+  await ticking
+  return late
+}
+
 export const repeatPairs = async ({ flows: count, times }) => {
   for (let i = 0; i < times; i += 1) await Promise.all(flows.slice(0, count).map((pair) => pair()))
 }

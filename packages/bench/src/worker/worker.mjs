@@ -17,6 +17,7 @@ serveWorker({
   openFlows: flows.openFlows,
   closeFlows: flows.closeFlows,
   runFlows: flows.runFlows,
+  timersBeside: flows.timersBeside,
   repeatPairs: flows.repeatPairs,
   pairTimes: flows.pairTimes,
   open,

@@ -89,13 +89,14 @@ export function rowOf(id: number, facts: RowFacts): LockRow {
 }
 
 function holderOf(holder: SeenLock['holders'][number], facts: RowFacts): RowHolder {
-  const { owner, clientName = '', holds, heldForMs } = holder
+  const { owner, clientName = '', holds, heldForMs, mayBeIdle } = holder
   const known = facts.before?.holders.find((each) => each.owner === owner)
   const reported =
     facts.holdOf(owner)?.since ?? (heldForMs === undefined ? undefined : facts.seenAt - heldForMs)
   const since = reported === undefined ? (known?.since ?? facts.seenAt) : steady(reported, known?.since)
   const isSinceExact = reported !== undefined || known?.isSinceExact === true
-  return { owner, client: clientName, holds, since, isSinceExact }
+  const client = mayBeIdle ? `held or idle at ${clientName}` : clientName
+  return { owner, client, holds, since, isSinceExact }
 }
 
 function steady(at: number, before: number | null | undefined): number {

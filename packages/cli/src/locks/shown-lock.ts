@@ -16,6 +16,8 @@ export interface ShownHolder {
   readonly heldMs: number | null
   readonly traceparent: string | null
   readonly handedOver: boolean
+  /** Its client keeps released locks for a moment: it holds the lock, or has it idle. Absent: it holds it. */
+  readonly mayBeIdle?: true
   /** The text of another library's string. */
   readonly isString: boolean
 }
@@ -80,18 +82,19 @@ function shownHolder(holder: LockHolder): ShownHolder {
     traceparent,
     handedOver,
     isString,
+    ...(holder.mayBeIdle && { mayBeIdle: true as const }),
   }
 }
 
 /** The holder in few words. */
-export function holderText({ holder, client, handedOver, isString }: ShownHolder): string {
+export function holderText({ holder, client, handedOver, isString, mayBeIdle }: ShownHolder): string {
   if (handedOver) {
     return 'handed over, not adopted yet'
   }
   if (isString) {
     return `string ${JSON.stringify(printable(holder))}`
   }
-  return printable(client ?? holder)
+  return mayBeIdle ? `held or idle at ${printable(client ?? holder)}` : printable(client ?? holder)
 }
 
 const MARKS: Readonly<Record<Origin, string>> = {

@@ -1,3 +1,4 @@
+/* eslint max-lines: ["error", { "max": 440, "skipBlankLines": true, "skipComments": true }] -- a release has three ends here: passed on, idle, sent */
 import type { Answer } from '@holdfast/waiter'
 import { trustedUntil, type Grant, type Watch } from '@holdfast/watchdog'
 import { HeldLease, type LeaseOwner } from './held-lease.js'
@@ -67,6 +68,8 @@ export class Acquisition
   private localPass: LocalPass | null = null
   private levels: readonly Hold[] = NO_HOLDS
   private released = false
+  /** It was released, and left the lock to the next caller of this client, or to the end of its bound. */
+  private leftIdle = false
   private localReentry: LocalReentry | null = null
   private context: Context | null = null
   private siblings: SiblingMutex | null = null
@@ -215,7 +218,7 @@ export class Acquisition
     return watch
   }
 
-  private endLease(): void {
+  endLease(): void {
     this.lease.end()
     this.session.held.remove(this)
   }
@@ -329,6 +332,10 @@ export class Acquisition
 
   /** Ends every level, as soon as this client can know of the loss. */
   lose(reason: LossReason): void {
+    if (this.leftIdle) {
+      this.session.idleLocks?.end(this.key, this.localPass ?? undefined)
+      return
+    }
     if (this.lease.lossError) {
       return
     }
@@ -377,7 +384,7 @@ export class Acquisition
       this.followCountSoon()
       return STILL_HELD
     }
-    if (this.passOn(hold)) {
+    if (this.passOn(hold) || this.leaveIdle(hold)) {
       return RELEASED
     }
     const turn = this.entry.serial.takeTicket()
@@ -407,6 +414,29 @@ export class Acquisition
       this.end(hold)
       this.publication?.ended('released')
     })
+  }
+
+  /** The last level of a renewed lock may stay for the next caller (`lingerMs`), without Redis. */
+  private leaveIdle(hold: Hold): boolean {
+    const { lease, protocol } = this
+    const mayStay =
+      protocol.lingerMs !== undefined && this.levelCount === 1 && hold.renewedMs === lease.usualMs
+    if (!mayStay || !lease.watch) {
+      return false
+    }
+    this.localPass ??= new LocalPass(this.entry, this, lease.heldSince)
+    this.leftIdle = this.session.idleLocks?.keep(this, this.localPass, lease.watch) ?? false
+    if (this.leftIdle) {
+      this.end(hold)
+      this.publication?.ended('released')
+    }
+    return this.leftIdle
+  }
+
+  /** See `IdleHolder`. */
+  giveBackIdle(): Promise<ReleaseReply | undefined> {
+    this.session.recentHolds.ending(this, this.session.runtime.now())
+    return this.releaseUntilKnown(Infinity)
   }
 
   passesForMs(now: number): number {
@@ -439,7 +469,12 @@ export class Acquisition
       session.recentHolds.ending(this, startedAt)
       this.localPass?.beginToEnd()
     }
-    return entry.release({ levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }, this)
+    const request = { levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }
+    const answer = entry.release(request, this)
+    if (this.released) {
+      session.idleLocks?.releasing(this.protocol, this.localPass, answer)
+    }
+    return answer
   }
 
   /** A release has its reply, which ends its turn. */
@@ -454,6 +489,7 @@ export class Acquisition
         return 'still-held'
       }
       this.session.recentHolds.ended(this.protocol, reply)
+      this.session.idleLocks?.released(this.protocol, reply)
       this.publication?.ended('released')
       this.passesNoMore()
       return 'released'
@@ -463,6 +499,7 @@ export class Acquisition
   }
 
   onReleaseFailed(error: unknown): never {
+    this.session.idleLocks?.released(this.protocol, undefined)
     void this.giveBack()
     this.passesNoMore()
     if (this.released) {
@@ -502,18 +539,26 @@ export class Acquisition
       return
     }
     this.released = true
-    this.endLease()
+    if (this.leftIdle) {
+      // Its lease is watched on.
+      this.session.held.remove(this)
+    } else {
+      this.endLease()
+    }
     this.context?.forget(this)
     this.lease.tellOfLastLevel()
     this.publication?.over(now ?? this.session.runtime.now())
   }
 
   /** Sets the count in Redis to that of the levels, with the ticket. Never rejects: a failure is reported. */
-  private releaseUntilKnown(limitMs: number, levels = NO_LEVEL_LEFT): Promise<unknown> {
+  private releaseUntilKnown(limitMs: number, levels = NO_LEVEL_LEFT): Promise<ReleaseReply | undefined> {
     const { entry, session } = this
     return entry.serial
       .runExclusive(() => entry.releaseUntilKnown(levels, limitMs))
-      .catch((error: unknown) => reportFailedRelease(session, this, error))
+      .catch((error: unknown) => {
+        reportFailedRelease(session, this, error)
+        return undefined
+      })
   }
 
   /** The same without a limit; a client that closes waits for it. */

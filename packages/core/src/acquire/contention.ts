@@ -94,11 +94,11 @@ export class Contention<T>
    * has to wait may be refused, which is said at once.
    */
   standsBackMs(after: 'message' | 'entering'): number {
-    if (this.bound?.decides) {
+    const { recentHolds, held, runtime, idleLocks } = this.session
+    const { protocol, leaseMs } = this.call
+    if (this.bound?.decides || idleLocks?.has(protocol.key)) {
       return 0
     }
-    const { recentHolds, held, runtime } = this.session
-    const { protocol, leaseMs } = this.call
     const ms = recentHolds.standsBackMs(protocol, after)
     const owner =
       after === 'entering' && leaseMs === undefined && protocol.passing
@@ -219,8 +219,27 @@ export class Contention<T>
     if (this.hasLeft) {
       return Promise.resolve({ kind: 'refused' })
     }
+    const idle = this.takeIdle()
+    if (idle) {
+      return idle
+    }
     this.call.publication?.trying()
     return this.foreignWait?.lookThenTry() ?? this.tryInRedis()
+  }
+
+  /** Takes the lock that an earlier caller of this client has left idle, or waits for its release. Null: there is none. */
+  private takeIdle(): Answer<Attempt<boolean>> | null {
+    const { idleLocks } = this.session
+    if (!idleLocks || idleLocks.isEmpty) {
+      return null
+    }
+    const offered = idleLocks.offer(this.call.protocol.key, (passed) => this.accept(passed))
+    if (offered === true) {
+      const retryAfterMs = this.acquisition.lease.ttlMs
+      const attempt: Attempt<boolean> = { kind: 'done', value: true, retryAfterMs, takesAll: true }
+      return { then: (answered) => answered(attempt) }
+    }
+    return offered && offered.then(async () => await this.tryNow())
   }
 
   tryInRedis(): Answer<Attempt<boolean>> {

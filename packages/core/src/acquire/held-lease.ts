@@ -220,6 +220,10 @@ export class HeldLease implements RenewableLease, LeasedLock {
 
   onRenewalFailed(error: unknown): void {
     const { session } = this.of
+    if (this.of.isReleased) {
+      // The lock lingers: nobody holds it.
+      return
+    }
     const failingForMs = this.loss.renewalFailed(error, session.runtime.now(), this.watch?.provenAt)
     reportFailedRenewal(session, this, error, failingForMs)
   }

@@ -7,6 +7,7 @@ import type { RecentHolds } from '../client/recent-holds.js'
 import type { Contexts } from '../context/ambient.js'
 import type { EventHub } from '../events.js'
 import type { KindServices } from '../kinds/services.js'
+import type { IdleLocks } from '../pass/idle-locks.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { Yielding } from '../runtime/yielding.js'
 
@@ -15,6 +16,8 @@ export interface AcquireServices extends KindServices {
   readonly watchdog: Watchdog<Leased>
   readonly held: HeldLocks
   readonly recentHolds: RecentHolds
+  /** Made with the first lock that may linger. */
+  idleLocks: IdleLocks | null
   readonly contexts: Contexts
   readonly events: EventHub
   readonly contextEnds: ContextEnds

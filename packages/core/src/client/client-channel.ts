@@ -31,7 +31,10 @@ export class ClientChannel {
 
   constructor(
     private readonly topics: TopicSubscriptions,
-    private readonly session: Pick<Session, 'clientId' | 'runner' | 'held' | 'fairQueue' | 'grantReceiver'>,
+    private readonly session: Pick<
+      Session,
+      'clientId' | 'runner' | 'held' | 'idleLocks' | 'fairQueue' | 'grantReceiver'
+    >,
   ) {
     this.channel = INBOX_PREFIX + session.clientId
   }
@@ -89,7 +92,11 @@ export class ClientChannel {
     } else if (text.startsWith(TURN)) {
       fairQueue.wake(text.slice(TURN.length))
     } else {
-      this.session.held.all.find((each) => each.field.isNamed(text))?.lease.doubtForced()
+      const { held, idleLocks } = this.session
+      const isNamed = ({ field }: { readonly field: { isNamed(owner: string): boolean } }): boolean =>
+        field.isNamed(text)
+      const named = held.all.find(isNamed) ?? idleLocks?.all.find(isNamed)
+      named?.lease.doubtForced()
     }
   }
 }

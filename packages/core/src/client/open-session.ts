@@ -96,6 +96,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     yielding: new Yielding(runtime),
+    idleLocks: null,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),
   }

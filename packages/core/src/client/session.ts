@@ -8,6 +8,7 @@ import type { FairQueue } from '../kinds/fair-queue.js'
 import type { ForeignLooks } from '../kinds/foreign-looks.js'
 import type { GrantedLocks } from '../pass/granted-locks.js'
 import type { GrantReceiver } from '../pass/grants.js'
+import type { IdleLocks } from '../pass/idle-locks.js'
 import type { ContextEnds } from './context-ends.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
@@ -37,6 +38,8 @@ export interface Session {
   readonly fairQueue: FairQueue
   readonly plainQueue: PlainLockQueue | null
   readonly recentHolds: RecentHolds
+  /** Made with the first lock that may linger. */
+  idleLocks: IdleLocks | null
   readonly foreignLooks: ForeignLooks
   readonly grantReceiver: GrantReceiver
   readonly grantedLocks: GrantedLocks

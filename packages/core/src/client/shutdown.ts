@@ -15,6 +15,7 @@ export async function shutDown(session: OpenSession, graceMs: number): Promise<v
   const graceEndsAt = runtime.now() + graceMs
   session.processKeeper?.closing()
   session.refuseNewCalls()
+  session.idleLocks?.close()
   const waitersGone = waiter.close(new ClientClosedError())
   await settleWithin(Promise.all([held.whenEmpty(), borrowedPermits.whenEmpty()]), graceMs, runtime)
   for (const each of [...held.all, ...borrowedPermits.all]) {

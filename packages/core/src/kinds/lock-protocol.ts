@@ -45,6 +45,8 @@ export interface LockProtocol extends EntryCommands {
   readonly boundsLine?: true
   /** The channel of its releases, where clients that have had it let others come first. Default: they try at once. */
   readonly announcedOn?: string | null
+  /** How long after the acquire in Redis a lock that is released may stay for the next caller, ms. Absent: never. */
+  readonly lingerMs?: number | undefined
   /** Whether levels may be added and released locally before Redis is updated. */
   readonly reentersLocally: boolean
   ownerOf(threadId: number): string

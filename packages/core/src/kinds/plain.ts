@@ -3,6 +3,7 @@ import type { ForeignRule } from '../arguments/foreign-locks.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import type { AcquireTerms, HoldChange } from '../entry/entry-commands.js'
 import type { GrantedLock } from '../pass/granted-locks.js'
+import { lingeringOwnerField } from '../keys.js'
 import type { LocalPassing, PassedHold } from '../pass/local-pass.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
@@ -16,10 +17,21 @@ export class PlainProtocol extends SingleOwnerProtocol implements LocalPassing, 
   readonly kind: LockKind = 'reentrant'
   private readonly passesOn: boolean
 
-  constructor(session: KindServices, lockName: string, foreignLocks: ForeignRule) {
+  constructor(
+    session: KindServices,
+    lockName: string,
+    foreignLocks: ForeignRule,
+    readonly lingerMs?: number,
+  ) {
     super(session, lockName, foreignLocks)
     const { localPassing, replicas } = session.options
     this.passesOn = localPassing && !replicas
+  }
+
+  override ownerOf(threadId: number): string {
+    return this.lingerMs === undefined
+      ? super.ownerOf(threadId)
+      : lingeringOwnerField(this.session.clientId, threadId)
   }
 
   override acquire<T>(

@@ -76,6 +76,7 @@ export class Lock implements AnyLock<Hold> {
     const outcome = await this.protocol.forceRelease(holder)
     if (outcome !== 'held-by-another') {
       mine.forEach((each) => each.lose('forced'))
+      this.session.idleLocks?.end(this.protocol.key)
     }
     return outcome === 'released'
   }

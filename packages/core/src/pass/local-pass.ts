@@ -62,6 +62,8 @@ export interface PassParts {
     readonly passing: LocalPassing | null
     /** Whether this client has a waiter for it. */
     readonly isAwaited: boolean
+    /** How long after the acquire in Redis a lock that is released may stay for the next caller, ms. Absent: never. */
+    readonly lingerMs?: number | undefined
   }
 }
 
@@ -88,6 +90,10 @@ export class LocalPass {
   private isFollowing = false
   /** The callers of this client are yielding to others. */
   private isYielding = false
+  /** Nobody has it: it lingers for the next caller. */
+  private isIdle = false
+  /** Ends the time for which it lingers; set when it first does. */
+  private endOfLinger: { cancel(): void } | null = null
   /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
   private leaseIsOnlyAGrant = false
 
@@ -138,42 +144,96 @@ export class LocalPass {
   }
 
   /**
-   * Offers the entry to the head of the queue. Only if its state in Redis is known and most of the lease is left:
-   * otherwise renewals are failing, and Redis is asked.
+   * Offers the entry to the head of the queue.
    * @param end ends the hold; called only if the offer is accepted
    */
   offer(watch: Watch, end: () => void): boolean {
-    const { watchdog } = this.session
-    const { entry, behind } = this
+    const passed = this.passedHold(watch, end, (now) => this.passesForMs(now))
+    return passed !== null && (this.protocol.passing?.offer(passed, this.behind) ?? false)
+  }
+
+  /** An offer of an entry that lingers. Null: it does not any more, or it has to be asked for in Redis. */
+  passedFromIdle(watch: Watch, end: () => void): PassedHold | null {
+    return this.passedHold(watch, end, (now) => this.lingersForMs(now))
+  }
+
+  /**
+   * Only if its state in Redis is known and most of the lease is left: otherwise renewals are failing, and Redis is asked.
+   */
+  private passedHold(watch: Watch, end: () => void, leftMs: (now: number) => number): PassedHold | null {
+    const { entry } = this
     if (!entry.isAtRest) {
-      return false
+      return null
     }
     // I3: after a pause of the process, the next caller would resume before any timer.
-    const now = watchdog.endOverdueTrust()
+    const now = this.session.watchdog.endOverdueTrust()
     const isKept = watch.renewingAt(now) || this.isUnconfirmed
-    if (!isKept || !this.mayPassAt(now)) {
-      return false
+    if (!isKept || leftMs(now) === 0) {
+      return null
     }
     const trustedForMs = watch.trustAt(now)
     const ttlMs = this.grantedForMs ?? entry.holder.lease.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
-      return false
+      return null
     }
     const sentAt = now + trustedForMs - ttlMs + trustMarginMs(ttlMs)
-    const passed: PassedHold = {
-      kind: 'passed',
-      localPass: this,
-      passedAt: now,
-      sentAt,
-      ttlMs,
-      renew: !this.isUnconfirmed,
-      end,
+    const renew = !this.isUnconfirmed
+    return { kind: 'passed', localPass: this, passedAt: now, sentAt, ttlMs, renew, end }
+  }
+
+  /** It went from one caller to another of this client. */
+  get wasPassedOn(): boolean {
+    return this.passes > 0 || this.hasLingered
+  }
+
+  /** It has been idle: Redis had it without a holder. */
+  get hasLingered(): boolean {
+    return this.endOfLinger !== null
+  }
+
+  /** Whether it was taken no later after that moment than a lock may linger. */
+  beganWithinBoundOf(endedAt: number): boolean {
+    return this.since - endedAt <= (this.protocol.lingerMs ?? 0)
+  }
+
+  /**
+   * Whether it may stay in Redis without a holder. Its lease is not renewed meanwhile: it has to be trusted for longer, and
+   * no renewal may be due.
+   */
+  mayLinger(watch: Watch): boolean {
+    const { entry, session } = this
+    if (!entry.isAtRest || this.isUnconfirmed) {
+      return false
     }
-    return this.protocol.passing?.offer(passed, behind) ?? false
+    // I3: as in a pass.
+    const now = session.watchdog.endOverdueTrust()
+    const leftMs = this.lingersForMs(now)
+    return (
+      leftMs > 0 && watch.renewingAt(now) && watch.trustAt(now) - leftMs > (entry.holder.lease.ttlMs * 2) / 3
+    )
+  }
+
+  /** @param timer sets the timer that ends it */
+  beginToLinger(timer: (leftMs: number) => { cancel(): void }): void {
+    this.isIdle = true
+    this.endOfLinger ??= timer(this.lingersForMs(this.session.runtime.now()))
+  }
+
+  endToLinger(): void {
+    this.endOfLinger?.cancel()
+  }
+
+  /** The bound counts from the acquire in Redis, never from the last use. */
+  private lingersForMs(now: number): number {
+    return Math.max(0, this.since + (this.protocol.lingerMs ?? 0) - now)
   }
 
   passTo(next: Holder): void {
-    this.passes += 1
+    if (this.isIdle) {
+      this.isIdle = false
+    } else {
+      this.passes += 1
+    }
     this.entry.passTo(next, this.isAlongRedisQueue)
     this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
@@ -213,7 +273,8 @@ export class LocalPass {
     this.isFollowing = true
     const { runtime, background, options } = this.session
     const follow = (): void => background.run(this.follow())
-    const afterMs = this.isAlongRedisQueue ? 0 : this.passesForMs(runtime.now())
+    const now = runtime.now()
+    const afterMs = this.isAlongRedisQueue ? 0 : Math.max(this.passesForMs(now), this.lingersForMs(now))
     if (afterMs > 0) {
       options.background.setTimer(afterMs, follow)
     } else {

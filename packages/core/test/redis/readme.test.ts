@@ -30,6 +30,7 @@ const OUTPUT: Record<string, RegExp> = {
   'docs/first-lock.md: React to a lost lock': /^\S+~[\w-]{21}:\d+ 1 5\d{4}(\.\d+)?\n$/,
   'docs/contexts.md: Contexts: who owns a lock': /^false\n$/,
   'docs/contexts.md: Contexts: who owns a lock 2': /^1\n$/,
+  'docs/linger.md: A lock that stays': /^100 numbered\n$/,
   'docs/redisson-style-api.md: The Redisson-style API': /^5 (30000|29\d{3}) true\n$/,
   'docs/who-holds-a-lock.md: By asking': /^\S+ has the lock, (30000|29\d{3}) ms of lease left\n\d+ true\n$/,
   'docs/testing.md: Testing without a server': /^false false\nshipped\n$/,

@@ -10,6 +10,7 @@ const facts = { owner: OWNER, holds: 1, leaseLeftMs: 17_000, heldForAtLeastMs: 0
 describe('an owner', () => {
   it.each([
     [OWNER, { clientName: 'orders-7f9-12', threadId: '42' }],
+    [`orders~${RANDOM}:042`, { clientName: 'orders', threadId: '42', lingers: true }],
     [`a b~c~${RANDOM}:7:write`, { clientName: 'a b~c', threadId: '7' }],
     ['8743c9c0-0795-4907-87fd-6c719a6b4586:57', undefined],
     [`orders~${RANDOM}`, undefined],
@@ -22,6 +23,14 @@ describe('an owner', () => {
 
 describe('a holder in words', () => {
   it.each([
+    [
+      { owner: `orders-7f9-12~${RANDOM}:042`, heldForMs: 3 },
+      'orders-7f9-12 (thread 42) has held it, or kept it idle, for 3 ms, 17 s of lease left',
+    ],
+    [
+      { owner: `orders-7f9-12~${RANDOM}:042` },
+      'orders-7f9-12 (thread 42) holds it, or keeps it idle, 17 s of lease left',
+    ],
     [{ heldForMs: 12_345 }, 'orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left'],
     [
       { heldForMs: 12_345, heldForAtLeastMs: 3 },

@@ -114,8 +114,9 @@ const isAsked = ({ acquisitions, ofEach }: Options): boolean => acquisitions > 0
 const isEnough = (totals: Totals, { acquisitions, ofEach, faults }: Options): boolean =>
   totals.acquisitions >= acquisitions && faults.every((name) => (totals.faults.get(name) ?? 0) >= ofEach)
 
-const scopeOf = ({ kinds, faults, someReleaseEarly }: Scope): string =>
+const scopeOf = ({ kinds, faults, someReleaseEarly, someLinger }: Scope): string =>
   (someReleaseEarly === true ? ' --some-release-early' : '') +
+  (someLinger === true ? ' --some-linger' : '') +
   (kinds.length < KINDS.length ? ` --kinds ${kinds.join()}` : '') +
   (faults.length < FAULT_NAMES.length ? ` --faults ${faults.join() || 'none'}` : '')
 
@@ -210,6 +211,7 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
     .addOption(optionOf('kinds', someOf(KINDS, 'kinds of locks')))
     .addOption(optionOf('faults', someOf(FAULT_NAMES, 'faults', { mayBeNone: true })))
     .addOption(optionOf('someReleaseEarly', flag('every second process has releaseWaitMs: 0')))
+    .addOption(optionOf('someLinger', flag('every second process has lingerMs')))
     .addOption(optionOf('replay', text('of the world of --seed only what a failure printed', 'all of it')))
     .addOption(
       optionOf(

@@ -32,6 +32,7 @@ export interface Scope {
   readonly faults: readonly FaultName[]
   /** See `Settings`. Not decided by the seed: those of tests keep the worlds that showed a mistake. */
   readonly someReleaseEarly?: boolean
+  readonly someLinger?: boolean
 }
 
 export const EVERYTHING: Scope = { kinds: KINDS, faults: FAULT_NAMES }
@@ -90,7 +91,7 @@ const settingsFrom = (
   chance: SeededRandom,
   ofClient: SeededRandom,
   sparse: Sparse | undefined,
-): Omit<Settings, 'someReleaseEarly'> => {
+): Omit<Settings, 'someReleaseEarly' | 'someLinger'> => {
   const pushedGrants = chance.chance(0.7)
   const usual = { leaseMs: chance.pick(LEASES_MS), resyncMs: chance.pick(RESYNCS_MS) }
   const { leaseMs, resyncMs } = sparse ?? usual
@@ -229,13 +230,13 @@ const shuffled = <T>(list: readonly T[], chance: SeededRandom): T[] => {
 /** All that is done in the world of a seed. */
 export const planOf = (
   seed: number,
-  { kinds, faults, someReleaseEarly = false }: Scope = EVERYTHING,
+  { kinds, faults, someReleaseEarly = false, someLinger = false }: Scope = EVERYTHING,
 ): Plan => {
   const chance = chanceOf(seed, 'plan')
   const sparse = sparseOf(seed)
   const isSparse = sparse !== undefined
   const pace = isSparse ? LEISURELY : BRISK
-  const settings = { ...settingsFrom(chance, chanceOf(seed, 'client'), sparse), someReleaseEarly }
+  const settings = { ...settingsFrom(chance, chanceOf(seed, 'client'), sparse), someReleaseEarly, someLinger }
   const { names, areLocks } = namesFrom(chance, kinds)
   const [most, usual, steps] = [1 + chance.whole(4), 1 + chance.whole(6), 8 + chance.whole(40)]
   const locks = isSparse ? names.slice(0, SPARSE.names) : names

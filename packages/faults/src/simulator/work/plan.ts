@@ -79,6 +79,8 @@ export interface Settings {
   readonly localReentry: boolean
   /** Every second process does not wait for the answers to its releases: `releaseWaitMs: 0`. */
   readonly someReleaseEarly: boolean
+  /** A plain lock that every second process has released may stay with it: `lingerMs`. */
+  readonly someLinger: boolean
   readonly slowestMs: number
   /** The option of ioredis: with 0 a command in flight fails at once when its connection breaks; null: it is never given up. */
   readonly maxRetriesPerRequest: number | null

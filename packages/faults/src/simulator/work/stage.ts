@@ -249,7 +249,9 @@ export class Stage {
     // A listener of errors, as every service has one.
     redis.on('error', () => undefined)
     const { leaseMs, resyncMs, interop, pushedGrants, localPassing, localReentry } = settings
-    const releaseWaitMs = settings.someReleaseEarly && /[02468]$/.test(name.replaceAll("'", '')) ? 0 : 1_000
+    const isSecond = /[02468]$/.test(name.replaceAll("'", ''))
+    const releaseWaitMs = settings.someReleaseEarly && isSecond ? 0 : 1_000
+    const lingerMs = settings.someLinger && isSecond && localPassing ? (interop === 'none' ? 50 : 5) : 0
     if (releaseWaitMs === 0) Object.assign(redis, { stream: SOCKET })
     const locks = new LockClient(redis, {
       ...{ clientName: name, bareCalls: 'allow', runtime: process.runtime },
@@ -262,6 +264,7 @@ export class Stage {
         interop,
         pushedGrants,
         localPassing,
+        lingerMs,
         localReentry,
       },
     })
