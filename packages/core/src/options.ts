@@ -29,10 +29,39 @@ export interface LockClientOptions {
    */
   clientName?: string | undefined
   /**
+   * How long calls wait that have no `waitMs` and would wait without a limit: `acquire`, `lock`, `withLock`, and `acquire`
+   * of semaphores. A try stays one attempt: `tryLock`, `tryAcquire`, decorated methods. `waitMs: Infinity` of a call is
+   * without a limit. Default: no limit.
+   */
+  waitMs?: number | undefined
+  /**
+   * Lease of calls that have no `leaseMs`, of locks and of permits; not renewed, unless a call has `renew: true`. Default:
+   * `lockWatchdogTimeout`, renewed; of permits none.
+   */
+  leaseMs?: number | undefined
+  /**
    * Lease of a lock acquired without one, renewed every third of it. Default 30,000. Longer: fewer renewals, but a
    * crashed holder blocks the lock longer. Under 100: a process warning.
    */
   lockWatchdogTimeout?: number | undefined
+  /**
+   * What happens to levels that are still held when their context ends (`run`, `fork`, a request, a decorated method, a
+   * `withLock`). 'warn': they stay held, and a process warning says so. 'keep': they stay held. 'release': their signal
+   * aborts at once, and the lock is released when its holder releases it, after `graceMs`, or when the client closes;
+   * meanwhile it is not renewed. Default 'warn'.
+   */
+  onContextEnd?: 'warn' | 'release' | 'keep' | undefined
+  /**
+   * How long holders have to finish: in `close()`, unless that says otherwise, and with `onContextEnd: 'release'`, but there
+   * no longer than the lease. Default 5,000. Longer: fewer are interrupted, and others wait longer.
+   */
+  graceMs?: number | undefined
+  /**
+   * Whether to store beside each lock since when it is held, to show to clients that are refused; a function also
+   * stores the trace of the hold (it returns a W3C `traceparent` or undefined, and runs when an acquire begins).
+   * Default false. On: a few more Redis commands in the script of each acquire and release.
+   */
+  describeHolds?: boolean | (() => string | undefined) | undefined
   /** Maximum number of locks renewed by one script. Default 25. Larger: fewer scripts, longer stalls of Redis. */
   watchdogBatchSize?: number | undefined
   /**
@@ -65,17 +94,6 @@ export interface LockClientOptions {
    */
   releaseWaitMs?: number | undefined
   /**
-   * How long calls wait that have no `waitMs` and would wait without a limit: `acquire`, `lock`, `withLock`, and `acquire`
-   * of semaphores. A try stays one attempt: `tryLock`, `tryAcquire`, decorated methods. `waitMs: Infinity` of a call is
-   * without a limit. Default: no limit.
-   */
-  waitMs?: number | undefined
-  /**
-   * Lease of calls that have no `leaseMs`, of locks and of permits; not renewed, unless a call has `renew: true`. Default:
-   * `lockWatchdogTimeout`, renewed; of permits none.
-   */
-  leaseMs?: number | undefined
-  /**
    * How many may wait for a lock, or for permits, when another call would have to wait: that one rejects with
    * LockBusyError at once, unless it has a `maxWaiting` of its own. Default: no bound.
    */
@@ -85,28 +103,10 @@ export interface LockClientOptions {
   /** How to treat Redisson-style calls outside any context. Default 'warn'. */
   bareCalls?: 'warn' | 'allow' | 'throw' | undefined
   /**
-   * What happens to levels that are still held when their context ends (`run`, `fork`, a request, a decorated method, a
-   * `withLock`). 'warn': they stay held, and a process warning says so. 'keep': they stay held. 'release': their signal
-   * aborts at once, and the lock is released when its holder releases it, after `graceMs`, or when the client closes;
-   * meanwhile it is not renewed. Default 'warn'.
-   */
-  onContextEnd?: 'warn' | 'release' | 'keep' | undefined
-  /**
-   * How long holders have to finish: in `close()`, unless that says otherwise, and with `onContextEnd: 'release'`, but there
-   * no longer than the lease. Default 5,000. Longer: fewer are interrupted, and others wait longer.
-   */
-  graceMs?: number | undefined
-  /**
    * How long a call waits before the event `waiting` is emitted. Default 0: at once. Longer: only the waits that
    * matter.
    */
   waitingThreshold?: number | undefined
-  /**
-   * Whether to store beside each lock since when it is held, to show to clients that are refused; a function also
-   * stores the trace of the hold (it returns a W3C `traceparent` or undefined, and runs when an acquire begins).
-   * Default false. On: a few more Redis commands in the script of each acquire and release.
-   */
-  describeHolds?: boolean | (() => string | undefined) | undefined
   /**
    * Whether a plain lock is passed on between callers of this client without asking Redis: at most 100 times, and
    * for at most 5 ms, before other clients get their chance. A fair lock is passed on to waiters of this client
@@ -167,7 +167,12 @@ export interface LockClientOptions {
 
 const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   clientName: true,
+  waitMs: true,
+  leaseMs: true,
   lockWatchdogTimeout: true,
+  onContextEnd: true,
+  graceMs: true,
+  describeHolds: true,
   watchdogBatchSize: true,
   commandBatchSize: true,
   fairLockWaitTimeout: true,
@@ -175,15 +180,10 @@ const CLIENT_OPTIONS: KnownKeys<LockClientOptions> = {
   commandTimeout: true,
   unavailableTimeoutMs: true,
   releaseWaitMs: true,
-  waitMs: true,
-  leaseMs: true,
   maxWaiting: true,
   maxHoldMs: true,
   bareCalls: true,
-  onContextEnd: true,
-  graceMs: true,
   waitingThreshold: true,
-  describeHolds: true,
   localPassing: true,
   lingerMs: true,
   pushedGrants: true,

@@ -57,7 +57,7 @@ const MOST_NAMES = 1_000
 
 /**
  * Locks that were released, and that this client keeps in Redis for its next caller (option `lingerMs`). The bound counts
- * from the acquire in Redis, so nobody elsewhere has to call the lock back, and each possession ends with a release there.
+ * from the acquire in Redis, so nobody elsewhere has to call the lock back, and each idle lock ends with a release there.
  * docs/decisions/0096-a-released-lock-lingers.md has the interleavings.
  */
 export class IdleLocks {
@@ -127,16 +127,16 @@ export class IdleLocks {
     return passed !== null && accept(passed) === true ? true : this.giveBack(here)
   }
 
-  /** Gives an idle lock back now. @param possession only this one */
-  end(key: string, possession?: LocalPass): void {
+  /** Gives an idle lock back now. @param localPass only the one of this hold */
+  end(key: string, localPass?: LocalPass): void {
     const here = this.idle.get(key)
-    if (here && (possession === undefined || possession === here.localPass)) {
+    if (here && (localPass === undefined || localPass === here.localPass)) {
       void this.giveBack(here)
     }
   }
 
   /**
-   * A possession that has lingered is being released: callers of this client wait for the answer, so that others find
+   * A lock that has lingered is being released: callers of this client wait for the answer, so that others find
    * the name free for a round trip.
    */
   private leaves(key: string, release: Promise<unknown>): Promise<void> {
@@ -151,7 +151,7 @@ export class IdleLocks {
     return left
   }
 
-  /** The release of a lock is on its way. @param localPass its possession, if it has one */
+  /** The release of a lock is on its way. @param localPass what passes it on, if it may be passed */
   releasing(lock: LingeringLock, localPass: LocalPass | null, answer: Promise<unknown>): void {
     this.mayBeHeardHere(lock)
     if (localPass?.hasLingered) {
