@@ -14,7 +14,7 @@ interface InstancesMade {
 describe('instances of classes, which each call pays for and each reader has to know', () => {
   const harness = useHarness()
 
-  it('are twelve for an uncontended acquire, and three for its release', async () => {
+  it('are sixteen for an uncontended acquire, and three for its release', async () => {
     const request = JSON.stringify({ url: harness.url, name: harness.name() })
     const { stdout } = await promisify(execFile)(process.execPath, [WORKER, request])
     const made = JSON.parse(stdout) as InstancesMade
@@ -22,7 +22,8 @@ describe('instances of classes, which each call pays for and each reader has to 
     expect(made.acquire).toEqual(
       expect.arrayContaining(['AcquireCall', 'ParkedCaller', 'TrackedWatch', 'Hold']),
     )
-    expect(made.acquire.length).toBeLessThanOrEqual(12)
+    // Four of them are members of an entry and of an acquisition, whose superclasses they were: the objects are no more.
+    expect(made.acquire.length).toBeLessThanOrEqual(16)
     expect([...made.release].sort()).toEqual(['ReleaseCommand', 'ScriptCommand', 'SentScript'])
   })
 })
