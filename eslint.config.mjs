@@ -71,6 +71,7 @@ const anyRuntime = {
 export default tseslint.config(
   {
     ignores: [
+      '.cache/**',
       '**/dist/**',
       'packages/*/build/**',
       'build/**',
