@@ -90,7 +90,16 @@ describe('a share in ten processes', () => {
     await start({}, LEASE_MS)
     await callAll('b', 3)
     await killRunner('b')
-    await eventually(() => running.length === 2, 20_000)
+    const monitor = await rig.connection().monitor()
+    rig.atEnd(() => monitor.disconnect())
+    const looked = new Set<string>()
+    monitor.on('monitor', (_time: string, words: string[], source: string) => {
+      if (words[0] === 'evalsha' && words.some((word) => word.includes('{share:fleet:b}'))) {
+        looked.add(source)
+      }
+    })
+    // Who looks for the first time after the second run has ended does not hear of it, and begins a third.
+    await eventually(() => running.length === 2 && looked.size === PROCESSES - 1, 20_000)
     await rig.admin.set('b:end', 'result')
     for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
       expect(results).toEqual(Array.from({ length: 3 }, () => ({ value: 'result' })))
