@@ -16,6 +16,7 @@ const OUTPUT: Record<string, RegExp> = {
   'README.md: Without a server': /^false false\nshipped\n$/,
   'README.md: First lock': /^order 42 shipped\n$/,
   'packages/core/README.md: Smallest example': /^42\n$/,
+  'packages/core/README.md: In a service': /^reported\nran\nleads\ntoken of ada\n$/,
   'packages/holdfast/README.md: holdfast': /^order 42 shipped\n$/,
   'packages/core/skills/first-lock/SKILL.md: First lock': /^42\n$/,
   'packages/core/skills/lost-lock/SKILL.md: A lost lock':
