@@ -108,7 +108,7 @@ export class HeldLease implements RenewableLease, LeasedLock {
   }
 
   /** Starts to watch what this client holds, for at most `maxHoldMs` from `from` on (monotonic ms). */
-  begin(grant: Grant, from: number, heldSince = from): Watch {
+  begin(grant: Grant, from: number, heldSince: number): Watch {
     const { watchdog, options } = this.of.session
     const { maxHoldMs } = options
     const limited =

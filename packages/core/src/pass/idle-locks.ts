@@ -62,7 +62,7 @@ const MOST_NAMES = 1_000
  */
 export class IdleLocks {
   private readonly idle = new ChurnMap<string, IdleLock>()
-  /** Possessions that have lingered, and whose release has no answer yet. */
+  /** Releases of locks that have lingered, without an answer yet. */
   private readonly leaving = new Map<string, Promise<void>>()
   private readonly recent = new Map<string, RecentRelease>()
   /** Names whose release this client hears itself, or may hear: it is just unsubscribing. */

@@ -44,6 +44,19 @@ describe('a share in ten processes', () => {
     await killed!.kill()
     workers = workers.filter((worker) => worker !== killed)
   }
+  /** The commands with this key, from now on, in their order. */
+  const commandsOn = async (key: string): Promise<{ readonly name: string; readonly source: string }[]> => {
+    const commands: { readonly name: string; readonly source: string }[] = []
+    const monitor = await rig.connection().monitor()
+    rig.atEnd(() => monitor.disconnect())
+    // Commands that scripts call have the source "lua".
+    monitor.on('monitor', (_time: string, [name = '', ...args]: string[], source: string) => {
+      if (source !== 'lua' && args.some((word) => word.includes(`{share:fleet:${key}}`))) {
+        commands.push({ name, source })
+      }
+    })
+    return commands
+  }
   const finish = async (key: string): Promise<void> => {
     await rig.admin.del(`${key}:end`)
     await Promise.all(workers.map((worker) => worker.call('finish')))
@@ -51,24 +64,16 @@ describe('a share in ten processes', () => {
 
   it('runs once for a thousand callers, with at most five commands a process and three a flight', async () => {
     await start({})
-    const monitor = await rig.connection().monitor()
-    rig.atEnd(() => monitor.disconnect())
-    const sources: string[] = []
-    // Commands that scripts call have the source "lua".
-    monitor.on('monitor', (_time: string, words: string[], source: string) => {
-      if (source !== 'lua' && words.some((word) => word.includes('{share:fleet:a}'))) {
-        sources.push(source)
-      }
-    })
+    const commands = await commandsOn('a')
     await callAll('a', CALLS)
     // Each looks, subscribes, and looks once more; the one that runs looks once.
-    await eventually(() => sources.length === 3 * (PROCESSES - 1) + 1, 20_000)
+    await eventually(() => commands.length === 3 * (PROCESSES - 1) + 1, 20_000)
     await rig.admin.set('a:end', 'result')
     for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
       expect(results).toEqual(Array.from({ length: CALLS }, () => ({ value: 'result' })))
     }
     // They fetch the result, and unsubscribe; the one that ran has finished.
-    await eventually(() => sources.length >= 5 * (PROCESSES - 1) + 2, 20_000)
+    await eventually(() => commands.length >= 5 * (PROCESSES - 1) + 2, 20_000)
     const connections = String(await rig.admin.client('LIST')).split('\n')
     const addressesOf = (name: string): string[] =>
       connections
@@ -76,9 +81,9 @@ describe('a share in ten processes', () => {
         .map((line) => /addr=(\S+)/.exec(line)![1]!)
     const counts = workers.map((_, i) => {
       const own = addressesOf(`worker-${i}`)
-      return sources.filter((source) => own.includes(source)).length
+      return commands.filter(({ source }) => own.includes(source)).length
     })
-    expect(counts.reduce((sum, each) => sum + each)).toBe(sources.length)
+    expect(counts.reduce((sum, each) => sum + each)).toBe(commands.length)
     expect(running).toHaveLength(1)
     const runner = workers.indexOf(running[0]!)
     expect(counts[runner]).toBeLessThanOrEqual(3)
@@ -90,16 +95,11 @@ describe('a share in ten processes', () => {
     await start({}, LEASE_MS)
     await callAll('b', 3)
     await killRunner('b')
-    const monitor = await rig.connection().monitor()
-    rig.atEnd(() => monitor.disconnect())
-    const looked = new Set<string>()
-    monitor.on('monitor', (_time: string, words: string[], source: string) => {
-      if (words[0] === 'evalsha' && words.some((word) => word.includes('{share:fleet:b}'))) {
-        looked.add(source)
-      }
-    })
+    const commands = await commandsOn('b')
+    const looked = (): Set<string> =>
+      new Set(commands.flatMap(({ name, source }) => (name === 'evalsha' ? source : [])))
     // Who looks for the first time after the second run has ended does not hear of it, and begins a third.
-    await eventually(() => running.length === 2 && looked.size === PROCESSES - 1, 20_000)
+    await eventually(() => running.length === 2 && looked().size === PROCESSES - 1, 20_000)
     await rig.admin.set('b:end', 'result')
     for (const results of await Promise.all(workers.map((worker) => worker.call('results')))) {
       expect(results).toEqual(Array.from({ length: 3 }, () => ({ value: 'result' })))

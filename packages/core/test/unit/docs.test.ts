@@ -137,7 +137,7 @@ describe('docs/options.md', () => {
     if (name === 'clientName') {
       return '<hostname>-<pid>'
     }
-    if (['runtime', 'clock', 'random'].includes(name)) {
+    if (name === 'runtime') {
       return "the system's"
     }
     const value = defaults[name]
@@ -148,7 +148,7 @@ describe('docs/options.md', () => {
   }
 
   /** Whose defaults core's list leaves out. */
-  const UNTOLD = new Set(['clientName', 'runtime', 'clock', 'random'])
+  const UNTOLD = new Set(['clientName', 'runtime'])
 
   /** A default of core's list as the table has it: 30 s is 30 000. */
   const inTables = (told: string): string => {
