@@ -34,6 +34,14 @@ const run = async (way, plan) => {
     ended.push(exit)
     return exit
   }
+  const replace = async (step, service) => {
+    service.kill('SIGKILL')
+    await once(service, 'exit')
+    counts.kills += 1
+    // Between the server's answer and our write: nobody has the token that is good now.
+    if (step !== 'before' && (await redis.get(STORED)) !== provider.current) counts.lost += 1
+    start()
+  }
   provider.onStep = async (step, pid) => {
     const service = services.get(pid)
     // It died while its request was on the way, and the provider has rotated for nobody.
@@ -41,12 +49,10 @@ const run = async (way, plan) => {
     // The first login is everybody's.
     if (plan[0] !== step || !service || provider.refreshes < 2) return
     plan.shift()
-    service.kill('SIGKILL')
-    await once(service, 'exit')
-    counts.kills += 1
-    // Between the server's answer and our write: nobody has the token that is good now.
-    if (step !== 'before' && (await redis.get(STORED)) !== provider.current) counts.lost += 1
-    start()
+    // The run goes on until the next one is there, also where this was the last that still had requests to make.
+    const replaced = replace(step, service)
+    ended.push(replaced)
+    await replaced
   }
   for (let i = 0; i < PROCESSES; i += 1) start()
   for (let settled = 0; settled < ended.length; settled += 1) await ended[settled]

@@ -75,7 +75,9 @@ export class Lock implements AnyLock<Hold> {
       .filter((each) => shown === undefined || each.field.find(shown) !== undefined)
     const outcome = await this.protocol.forceRelease(holder)
     if (outcome !== 'held-by-another') {
-      mine.forEach((each) => each.lose('forced'))
+      // Whoever has released it, or passed it on, since the command was sent has lost nothing.
+      const held = new Set(this.session.held.ofScope(this.protocol.scope))
+      mine.filter((each) => held.has(each)).forEach((each) => each.lose('forced'))
       this.session.idleLocks?.end(this.protocol.key)
     }
     return outcome === 'released'

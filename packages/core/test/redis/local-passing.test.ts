@@ -69,6 +69,20 @@ describe('a lock that is released while somebody of the same client waits', () =
     await next.release()
   })
 
+  it('released by force meanwhile, is lost by the next, and not by whoever has released it', async () => {
+    const client = await passer(rig)
+    const losers: string[] = []
+    client.locks.on('lost', ({ owner }) => losers.push(owner))
+    const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
+    const forced = client.locks.getLock(NAME).forceUnlock()
+    expect(await hold.release()).toBe('released')
+    const next = await soon(waiting)
+    await forced
+    await eventually(() => next.isLost)
+    expect(losers).toEqual([next.owner])
+    expect(hold.signal.aborted).toBe(false)
+  })
+
   it('is counted by a lock of several locks, before Redis names it (I2)', async () => {
     const client = await passer(rig)
     const lock = client.locks.getMultiLock(client.locks.getLock(NAME))
