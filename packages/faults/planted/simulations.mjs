@@ -22,33 +22,17 @@ const OUTSIDE_FILES = [
 
 /** The others, by name: a list of words would take along what it was not meant for. */
 const OUTSIDE_NAMES = {
-  'of a transaction on a shared connection': [
-    'the last level stays when a re-entry was undone in a transaction',
-    'QUEUED is taken for an answer',
-  ],
+  'of a transaction on a shared connection': ['QUEUED is taken for an answer'],
   'of red locks, which are not simulated': ['a hold of a RedLock takes no node again'],
   'of leases that are shortened, which no caller does': [
     'a lease that was shortened is trusted for as long as before',
-    'a lease is trusted again while a copy of what shortened it may arrive',
   ],
-  'of settings that no world has': [
-    'a lock is given although somebody listens who would never be told',
-    'the waitMs of a client limits no wait',
-    'the leaseMs of a client is no lease',
-  ],
+  'of settings that no world has': ['a lock is given although somebody listens who would never be told'],
   'of a machine that sleeps, a Java client, and a client that is closed during its calls, which no world has':
-    [
-      'a grant is trusted although the machine slept',
-      'a client closes while the release of a last level has no answer',
-      'a call without an answer outlives its client',
-    ],
+    ['a grant is trusted although the machine slept', 'a call without an answer outlives its client'],
   'of calls that no caller makes': [
     'a lock without a token is passed to whoever wants one',
     'a non-reentrant lock re-enters',
-  ],
-  'of how much it costs': [
-    'a spin lock does not count its refusals',
-    'who comes back to a fair lock goes back alone',
   ],
   'of Sentinel or a cluster': [
     'behind Sentinel trust goes on while there is no connection',
@@ -56,20 +40,13 @@ const OUTSIDE_NAMES = {
   ],
   'of what other programs leave in Redis': [
     'a re-entry that finds a string is refused, and its levels go on',
-    'a wait behind a string without a time to live never ends',
-    'nobody of a fair lock looks whether the string is gone',
-    'who leaves behind a string keeps its place in the line of a plain lock',
   ],
   'of writes that replicas acknowledge': [
     'a lease counts that too few replicas have',
     'what the primary says adds trust that no replica knows of',
   ],
   'of what is told, and to whom': [
-    'a wait tells the time of its last try',
-    'what was handed over is published in the context of who did',
     'who stops wanting several locks is told before what was on its way is undone',
-    'a forgotten await is not told of',
-    'a forgotten await is told of where none was',
   ],
 }
 

@@ -16,19 +16,22 @@ const missingOf = ({ missing }) =>
 
 const measuredIn = (run) => SCENARIOS.filter(({ id }) => run.scenarios[id] !== undefined)
 
-const sectionOf = (scenario, result, plotsIn) => [
-  `### ${scenario.title}`,
-  ...scenario.tables(result).flatMap((table) => [`**${table.title}.**`, markdown(table)]),
-  ...(plotsIn === undefined
-    ? []
-    : scenario.charts(result).map(({ title, file }) => `![${title}](${plotsIn}/${file})`)),
-]
+// In a page plots say more than tables: a run prints the tables.
+const sectionOf = (scenario, result, plotsIn) => {
+  const charts = plotsIn === undefined ? [] : scenario.charts(result)
+  const tables = charts.length > 0 ? [] : scenario.tables(result)
+  return [
+    `### ${scenario.title}`,
+    ...tables.flatMap((table) => [`**${table.title}.**`, markdown(table)]),
+    ...charts.map(({ title, file }) => `![${title}](${plotsIn}/${file})`),
+  ]
+}
 
 /**
  * The run for people, as Markdown.
  *
  * @param {object} run
- * @param {string} [plotsIn] folder of the plots, where they are shown
+ * @param {string} [plotsIn] folder of the plots, where they stand in the place of their tables
  */
 export const report = (run, plotsIn) =>
   [
