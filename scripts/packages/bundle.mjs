@@ -36,8 +36,9 @@ export const bundle = async (published) => {
     files.set(`${file}.d.cts`, text.replaceAll(/(from ')(\.\/\w+)\.js'/g, "$1$2.cjs'"))
     // The same types, declared once: one class with private members is assignable to the other only if they are one.
     const all = [`export * from './${file}.cjs'\n`]
-    // A star leaves the default export out.
-    if (/^export \{[^}]*\bas default\b/m.test(text)) all.push(`export { default } from './${file}.cjs'\n`)
+    // A star leaves the default export out; and to an ES module, the default of a CommonJS file is all of its exports.
+    const named = /^export \{[^}]*\b(\w+) as default\b/m.exec(text)
+    if (named) all.push(`export { ${named[1]} as default } from './${file}.cjs'\n`)
     files.set(`${file}.d.ts`, all.join(''))
   }
   const licenses = thirdPartyLicenses(folder, [...inputs])

@@ -66,7 +66,8 @@ export const checkCommonJsProject = async (setting) => {
 export const checkNodeNextProject = async (setting) => {
   const { report, tarballs } = setting
   const project = new Project(join(setting.folder, 'nodenext'), { ...setting, type: 'module' })
-  for (const file of ['quickstart.mts', 'quickstart.cts']) project.take(file)
+  for (const file of ['quickstart.mts', 'quickstart.cts', 'redlock.mts']) project.take(file)
+  project.take('redlock.mts', 'redlock.cts')
   project.write('tsconfig.json', tsconfig({ types: ['node'] }))
   const tools = ['ioredis', '@types/node'].map(asInstalledHere)
   const install = () => project.install([...tarballs, ...tools])
