@@ -8,9 +8,9 @@ const MAX_NAME_BYTES = 1024
 const MAX_DURATION_MS = 2_147_483_647
 
 /** Lock names: non-empty strings of at most 1 KiB of UTF-8. */
-export function checkName(value: unknown): asserts value is string {
+export function checkName(value: unknown, rule = 'a non-empty string'): asserts value is string {
   if (typeof value !== 'string' || value.length === 0) {
-    throw new InvalidArgumentError('name', value, 'a non-empty string')
+    throw new InvalidArgumentError('name', value, rule)
   }
   if (value.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(value) > MAX_NAME_BYTES) {
     throw new InvalidArgumentError(
@@ -115,10 +115,11 @@ export function checkMethods(
 }
 
 const GETTER: readonly string[] = ['getLock']
+const A_CLIENT = 'a LockClient, as from LockClient.connect(url)'
 
 /** Test doubles with the methods are accepted. */
-export function checkClient(argument: string, value: unknown, methods = GETTER): void {
-  checkMethods(argument, value, methods, 'a LockClient, as from LockClient.connect(url)')
+export function checkClient(argument: string, value: unknown, methods = GETTER, rule = A_CLIENT): void {
+  checkMethods(argument, value, methods, rule)
 }
 
 export function checkFunction(argument: string, value: unknown, rule = 'a function'): void {

@@ -7,6 +7,8 @@ import {
   type ExclusiveRun,
   type TickOutcome,
 } from '../../src/entries/schedule/index.js'
+import { getElection } from '../../src/entries/election/index.js'
+import { getShare } from '../../src/entries/share/index.js'
 import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { carrierOf } from './support/carrier.js'
@@ -288,6 +290,16 @@ describe('exclusive', () => {
     expect(() => exclusive(given as string, all as never, task as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
     )
+  })
+
+  it('says which argument comes first where the client and the name are swapped', () => {
+    const swapped = { exclusive, getElection, getShare } as unknown as Record<
+      string,
+      (...args: unknown[]) => void
+    >
+    expect(() => swapped.exclusive!(locks, name, () => undefined)).toThrow('exclusive(name, { locks }, task)')
+    expect(() => swapped.getElection!(name, { locks })).toThrow('getElection(locks, name)')
+    expect(() => swapped.getShare!(name, { locks })).toThrow('getShare(locks, name)')
   })
 
   it.each([-1, 0.5, Number.NaN, new Date('never'), 'noon'])('refuses the tick %s', async (tick) => {

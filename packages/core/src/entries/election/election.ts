@@ -243,7 +243,12 @@ function checkCandidate(to: unknown): void {
  * @throws InvalidArgumentError, ClientClosedError
  */
 export function getElection(locks: LockClient, name: string, options: ElectionOptions = {}): Election {
-  checkClient('locks', locks, ['getFairLock', 'fork'])
+  checkClient(
+    'locks',
+    locks,
+    ['getFairLock', 'fork'],
+    'a LockClient and come first, as in getElection(locks, name)',
+  )
   checkName(name)
   checkElectionOptions(options)
   const { session, protocol } = locks.getFairLock(name)

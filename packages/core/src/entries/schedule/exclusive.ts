@@ -99,6 +99,7 @@ export type Scheduled<T> = (options?: TickOptions) => Promise<TickOutcome<T>>
  * InvalidArgumentError for any argument other than `{ tick }`, for `tick` with `everyMs`, and where one process calls twice
  * for one tick because `everyMs` is longer than the time between two calls. Two ticks of two processes nearer than a tenth of
  * `everyMs`, or with a `tick` than a second, are told of by a process warning, once per schedule.
+ * @param name comes first, and the client in the options; `getElection` and `getShare` take the client first
  * @throws InvalidArgumentError
  */
 export function exclusive<T>(
@@ -106,7 +107,7 @@ export function exclusive<T>(
   options: ExclusiveOptions,
   task: (run: ExclusiveRun) => Promise<T> | T,
 ): Scheduled<T> {
-  checkName(name)
+  checkName(name, 'a non-empty string and come first, as in exclusive(name, { locks }, task)')
   checkOptions('options', options, EXCLUSIVE_OPTIONS)
   const { locks, atMostForMs, atLeastForMs = 0, everyMs } = options
   checkClient('locks', locks, ['getLock', 'fork'])

@@ -95,7 +95,7 @@ export function getShare<T = unknown>(
   name: string,
   options: ShareOptions<T> = {},
 ): Share<T> {
-  checkClient('locks', locks, ['getLock', 'fork'])
+  checkClient('locks', locks, ['getLock', 'fork'], 'a LockClient and come first, as in getShare(locks, name)')
   checkName(name)
   return new Share(locks, name, options)
 }
