@@ -5,7 +5,7 @@ import { nameOf, parseArguments, USAGE } from './servers/arguments.mjs'
 import { planOf, runOnCluster, runOnOneServer } from './servers/run-on-server.mjs'
 import { programPath, serverBinary } from './servers/server-binary.mjs'
 import { cacheFolder } from './support/cache.mjs'
-import { cellOf, cleanCommit, publish } from './support/record.mjs'
+import { cellOf, printCells } from './support/cell.mjs'
 import { existsSync } from 'node:fs'
 
 const interrupted = interruption()
@@ -25,7 +25,7 @@ const list = (servers, smoke) => {
   return true
 }
 
-/** @returns {Promise<Record<string, import('./support/record.mjs').Cell>>} */
+/** @returns {Promise<Record<string, import('./support/cell.mjs').Cell>>} */
 const cellsOf = async (server, smoke) => {
   const name = nameOf(server)
   const plan = planOf(name, smoke)
@@ -47,19 +47,10 @@ const cellsOf = async (server, smoke) => {
 
 await runCommand({
   ...{ parseArguments, USAGE },
-  run: async ({ servers, smoke, list: isList, 'write-docs': writeDocs }) => {
+  run: async ({ servers, smoke, list: isList }) => {
     if (isList) return list(servers, smoke)
-    const commit = writeDocs ? await cleanCommit() : undefined
     let held = true
-    for (const server of servers) {
-      const cells = await cellsOf(server, smoke)
-      for (const [column, { state, said }] of Object.entries(cells)) {
-        console.log(`${titleOf(server)}, ${column}: ${state === 'missing' ? 'not run' : state}: ${said}`)
-        held &&= state !== 'failed'
-      }
-      // One after the other, so that an interrupted run has written what it did.
-      if (commit) await publish('servers', commit, { [nameOf(server)]: { what: titleOf(server), cells } })
-    }
+    for (const server of servers) held = printCells(titleOf(server), await cellsOf(server, smoke)) && held
     return held
   },
 })

@@ -6,10 +6,10 @@ const NAMES = CLIENTS.map(({ name }) => name)
 export const TOPOLOGIES = ['single', 'cluster', 'sentinel']
 
 export const USAGE = `Usage: npm run test:clients [-- options of Jest]
-       npm run test:clients -- --write-docs [options]
+       npm run test:clients -- --contract [options]
 
-  --write-docs   runs the contract suites with each client, and writes what came of it into docs/support.md, with the
-                 date and the commit; without it every test runs with every client
+  --contract     runs the contract suites with each client on each topology, and prints the cells of docs/support.md;
+                 without it every test runs with every client
   --only NAME    one client; may be given again   (${NAMES.join(', ')})
   --on NAME      one topology; may be given again   (${TOPOLOGIES.join(', ')})
   --help
@@ -19,20 +19,20 @@ Exit code: 0 what was run has passed, 1 something failed, 2 the arguments are wr
 /** @param {string[]} args */
 export const parseArguments = (args) => {
   if (args.includes('--help')) return { help: true }
-  if (!args.includes('--write-docs')) {
+  if (!args.includes('--contract')) {
     const ours = args.find((each) => /^--(only|on)(=|$)/.test(each))
-    if (ours !== undefined) throw new UsageError(`${ours} goes with --write-docs`)
-    return { writeDocs: false, forJest: args }
+    if (ours !== undefined) throw new UsageError(`${ours} goes with --contract`)
+    return { isContract: false, forJest: args }
   }
   const { only, on } = parseOptions(args, {
-    'write-docs': { type: 'boolean', default: false },
+    contract: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: NAMES },
     on: { type: 'string', multiple: true, default: TOPOLOGIES },
   })
   requireKnown('only', only, NAMES)
   requireKnown('on', on, TOPOLOGIES)
   return {
-    writeDocs: true,
+    isContract: true,
     clients: CLIENTS.filter(({ name }) => only.includes(name)),
     topologies: TOPOLOGIES.filter((name) => on.includes(name)),
   }

@@ -8,7 +8,7 @@ import { runOn } from './run-on-topology.mjs'
 import { interruption } from '../interruption.mjs'
 import { runCommand } from '../run-command.mjs'
 import { provideServerProgram } from '../redis/server-program.mjs'
-import { cellOf, cleanCommit, publish } from '../support/record.mjs'
+import { cellOf, printCells } from '../support/cell.mjs'
 
 const interrupted = interruption()
 const log = (line) => console.error(line)
@@ -26,8 +26,7 @@ const runAll = async (forJest) => {
   return code === 0
 }
 
-const writeTable = async ({ clients, topologies }) => {
-  const commit = await cleanCommit()
+const runContract = async ({ clients, topologies }) => {
   const program = await provideServerProgram({ log })
   // For the servers here, and those that suites start.
   process.env.PATH = program.path
@@ -38,13 +37,7 @@ const writeTable = async ({ clients, topologies }) => {
         log(`${client.name}: ${topology}`)
         const outcome = await runOn(topology, client.name, interrupted)
         outcome.failures.forEach((each) => log(`${client.name}: ${each}`))
-        const cell = cellOf(outcome, 'contract')
-        console.log(`${client.title}, ${topology}: ${cell.state}: ${cell.said}`)
-        held &&= cell.state !== 'failed'
-        // One after the other, so that an interrupted run has written what it did.
-        await publish('clients', commit, {
-          [client.name]: { what: client.title, cells: { [topology]: cell } },
-        })
+        held = printCells(client.title, { [topology]: cellOf(outcome, 'contract') }) && held
       }
     }
   } finally {
@@ -55,5 +48,5 @@ const writeTable = async ({ clients, topologies }) => {
 
 await runCommand({
   ...{ parseArguments, USAGE },
-  run: (wanted) => (wanted.writeDocs ? writeTable(wanted) : runAll(wanted.forJest)),
+  run: (wanted) => (wanted.isContract ? runContract(wanted) : runAll(wanted.forJest)),
 })

@@ -43,7 +43,7 @@ const START = {
  * @param {'single' | 'cluster' | 'sentinel'} name
  * @param {string} client a project of jest.config.js
  * @param {AbortSignal} interrupted
- * @returns {Promise<import('../support/record.mjs').Outcome>}
+ * @returns {Promise<import('../support/cell.mjs').Outcome>}
  */
 export const runOn = async (name, client, interrupted) => {
   const { servers, url, topology } = await START[name]()

@@ -1,4 +1,4 @@
-import { parseOptions, requireKnown, UsageError } from '../command-line.mjs'
+import { parseOptions, requireKnown } from '../command-line.mjs'
 import { RUNTIMES } from './catalog.mjs'
 
 const NAMES = RUNTIMES.map(({ name }) => name)
@@ -8,7 +8,6 @@ export const USAGE = `Usage: npm run test:runtimes -- [options]
   --only NAME    one runtime; may be given again   (${NAMES.join(', ')})
   --smoke        without the unit tests on Node 24 and 26
   --list         the runtimes, and what runs on each; nothing is run
-  --write-docs   writes what came of it into docs/support.md, with the date and the commit
   --help
 
 Runtimes are fetched from npm into ~/.cache/holdfast (or HOLDFAST_CACHE) when they are not there; nothing is installed.
@@ -22,12 +21,8 @@ export const parseArguments = (args) => {
     only: { type: 'string', multiple: true, default: NAMES },
     smoke: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
-    'write-docs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   })
   requireKnown('only', only, NAMES)
-  if (values.smoke && values['write-docs']) {
-    throw new UsageError('--write-docs publishes the unit tests, too: it does not go with --smoke')
-  }
   return { ...values, runtimes: RUNTIMES.filter(({ name }) => only.includes(name)) }
 }

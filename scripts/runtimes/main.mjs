@@ -9,7 +9,7 @@ import { runCommand } from '../run-command.mjs'
 import { parseArguments, USAGE } from './arguments.mjs'
 import { runtimeProgram } from './runtime-program.mjs'
 import { smokeOn, userProject } from './user-project.mjs'
-import { cellOf, cleanCommit, publish } from '../support/record.mjs'
+import { cellOf, printCells } from '../support/cell.mjs'
 
 const interrupted = interruption()
 const log = (line) => console.error(line)
@@ -63,7 +63,7 @@ const withProject = async (use) => {
 
 await runCommand({
   ...{ parseArguments, USAGE },
-  run: async ({ runtimes, smoke, list, 'write-docs': writeDocs }) => {
+  run: async ({ runtimes, smoke, list }) => {
     if (list) {
       for (const runtime of runtimes) {
         const unit = hasUnitTests(runtime, smoke) ? ', unit tests' : ''
@@ -71,16 +71,10 @@ await runCommand({
       }
       return true
     }
-    const commit = writeDocs ? await cleanCommit() : undefined
     return withProject(async (project) => {
       let held = true
       for (const runtime of runtimes) {
-        const cells = await cellsOf(runtime, smoke, project)
-        for (const [column, { state, said }] of Object.entries(cells)) {
-          console.log(`${titleOf(runtime)}, ${column}: ${state === 'missing' ? 'not run' : state}: ${said}`)
-          held &&= state !== 'failed'
-        }
-        if (commit) await publish('runtimes', commit, { [runtime.name]: { what: titleOf(runtime), cells } })
+        held = printCells(titleOf(runtime), await cellsOf(runtime, smoke, project)) && held
       }
       return held
     })

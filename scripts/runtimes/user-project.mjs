@@ -39,7 +39,7 @@ export const userProject = async (folder, { redisUrl, signal }) => {
  *
  * @param {import('../packages/project.mjs').Project} project
  * @param {{ path: string, run: string[] }} runtime
- * @returns {Promise<import('../support/record.mjs').Outcome>} of each client one
+ * @returns {Promise<import('../support/cell.mjs').Outcome>} of each client one
  */
 export const smokeOn = async (project, { path, run }) => {
   const entries = publishedPackages().flatMap((each) => entriesOf(each).map(({ name }) => name))

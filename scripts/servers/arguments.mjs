@@ -14,7 +14,6 @@ export const USAGE = `Usage: npm run test:servers -- [options]
   --newest       the newest of each family: ${NEWEST.join(' and ')}
   --smoke        the conformance tests and those of what is sent, alone
   --list         the servers, which of them are in the cache, and what runs on each; nothing is run
-  --write-docs   writes what came of it into docs/support.md and the README, with the date and the commit
   --help
 
 Servers are fetched into ~/.cache/holdfast (or HOLDFAST_CACHE) when they are not there; nothing is installed. One that
@@ -29,15 +28,11 @@ export const parseArguments = (args) => {
     newest: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
-    'write-docs': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   })
   requireKnown('only', only, NAMES)
   if (values.newest && only.length > 0)
     throw new UsageError('--newest and --only choose servers: give one of them')
-  if (values.smoke && values['write-docs']) {
-    throw new UsageError('--write-docs publishes the contract suites: it does not go with --smoke')
-  }
   const chosen = values.newest ? NEWEST : only.length > 0 ? only : NAMES
   return { ...values, servers: SERVERS.filter((server) => chosen.includes(nameOf(server))) }
 }

@@ -4,7 +4,7 @@
  *
  * @param {(suites?: readonly string[]) => Promise<import('@holdfast/faults/harness').SuitesOutcome>} run all of them, or
  *   only these
- * @returns {Promise<import('./record.mjs').Outcome>}
+ * @returns {Promise<import('./cell.mjs').Outcome>}
  */
 export const inTwoRuns = async (run) => {
   const { failedSuites, ...first } = await run()

@@ -13,8 +13,7 @@ import { interruption } from '../../../scripts/interruption.mjs'
 import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
 import { runCommand } from '../../../scripts/run-command.mjs'
 import { NotAvailable } from '../../../scripts/support/cache.mjs'
-import { cellOf, cleanCommit, publish } from '../../../scripts/support/record.mjs'
-import { inTwoRuns } from '../../../scripts/support/two-runs.mjs'
+import { cellOf } from '../../../scripts/support/cell.mjs'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const TESTS = 'packages/interop/test'
@@ -44,16 +43,14 @@ const runTests = async (files, setting, { path, forJest }) => {
   }
 }
 
-/** @returns {Promise<import('../../../scripts/support/record.mjs').Cell>} */
+/** @returns {Promise<import('../../../scripts/support/cell.mjs').Cell>} */
 const cellWith = async (version, classPath, column, { wanted, path }) => {
-  const { mode, brief, contentionMs, files, forJest, writeDocs } = wanted
+  const { mode, brief, contentionMs, files, forJest } = wanted
   const isMapped = column === 'mapped'
   const { said, ...lacks } = lacksOf(version)
   const setting = { mode, brief, contentionMs, classPath, ...lacks, ...(isMapped ? { prefix: PREFIX } : {}) }
-  const filesOf = (suites) => suites.map((name) => `${TESTS}/${name}.test.ts`)
-  const all = files.length > 0 ? files : filesOf(isMapped ? MAPPED : [])
-  const run = (suites) => runTests(suites ? filesOf(suites) : all, setting, { path, forJest })
-  const outcome = writeDocs ? await inTwoRuns(run) : await run()
+  const mapped = isMapped ? MAPPED.map((name) => `${TESTS}/${name}.test.ts`) : []
+  const outcome = await runTests(files.length > 0 ? files : mapped, setting, { path, forJest })
   return cellOf(outcome, `every kind${said(isMapped)}`)
 }
 
@@ -71,7 +68,6 @@ const cellsOf = async (version, setting) => {
 }
 
 const run = async (wanted) => {
-  const commit = wanted.writeDocs ? await cleanCommit() : undefined
   const program = await provideServerProgram({ log: (line) => console.error(line) })
   let held = true
   try {
@@ -82,7 +78,6 @@ const run = async (wanted) => {
         console.log(`${what}: ${state === 'missing' ? 'skipped' : state}, ${said}`)
         held &&= state !== 'failed'
       }
-      if (commit) await publish('redisson', commit, { [version]: { what: `Redisson ${version}`, cells } })
     }
   } finally {
     await program.remove()
