@@ -85,7 +85,7 @@ const main = async () => {
 
 try {
   const code = await main()
-  // Without an exit, a connection that testcontainers keeps could hold the process.
+  // Without an exit, a connection that is left could hold the process.
   process.exit(interrupted ? 128 + SIGNAL_NUMBERS[interrupted] : code)
 } catch (error) {
   console.error(error.message)

@@ -113,5 +113,5 @@ try {
 } catch (error) {
   console.error(error.message)
 }
-// Without an exit, a connection that testcontainers keeps could hold the process.
+// Without an exit, a connection that is left could hold the process.
 process.exit(interrupted ? 128 + SIGNAL_NUMBERS[interrupted] : code)

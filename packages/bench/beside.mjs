@@ -1,8 +1,7 @@
 // Holdfast beside a library of string locks, on one Redis and one name: who was inside when, while processes are killed;
 // what a late unlock of the library does to our hash; and what a crowd costs that waits for one string.
-import { fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { LockClient } from '@holdfast/core'
@@ -12,16 +11,13 @@ import { parseOptions, requireKnown, UsageError } from '../../scripts/command-li
 import { runCommand, withServerProgram } from './src/command.mjs'
 import { LIBRARIES } from './src/beside/libraries.mjs'
 import { judged } from './src/beside/judge.mjs'
-import { PROGRAMS } from './src/beside/programs.mjs'
 import { rulesHold } from './src/beside/rules.mjs'
-import { NotAvailable } from '../../scripts/support/cache.mjs'
 
 const WORKER = fileURLToPath(new URL('./src/beside/worker.mjs', import.meta.url))
 const NAME = 'order:42'
 const EVENTS = 'events'
 const OF_EACH = 3
 const KILL_EVERY_MS = 1_000
-const LEASE_MS = 3_000
 const SHORT_MS = 300
 const NEVER_ENDS_MS = 3_000
 const START_MS = 30_000
@@ -55,30 +51,19 @@ const parseArguments = (args) => {
   return { rules, library, seconds: Number(seconds), help }
 }
 
-/** A process of a library in another language. It ends with its connection to Redis, or is killed. */
-const started = ({ command, args, env }, mode, library, url, rest) =>
-  spawn(command, [...args, mode, library, url, NAME, ...rest], {
-    stdio: mode === 'late' ? ['pipe', 'pipe', 'inherit'] : ['ignore', 'ignore', 'ignore'],
-    env: { ...process.env, ...env },
-  })
-
 const killed = async (child) => {
   child.kill('SIGKILL')
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
 /** Processes of both kinds on one lock; one of them is killed now and then, and another takes its place. */
-async function mixedFleet(server, library, program, forMs) {
+async function mixedFleet(server, library, forMs) {
   const redis = new Redis(server.url)
   await redis.flushall()
   let count = 0
   const start = (kind) => {
     const id = `${kind}-${(count += 1)}`
-    const child =
-      kind === library && program !== undefined
-        ? started(program, 'turns', library, server.url, [String(LEASE_MS), EVENTS, id])
-        : fork(WORKER, [id, kind, server.url, NAME, EVENTS, library])
-    return { id, kind, child }
+    return { id, kind, child: fork(WORKER, [id, kind, server.url, NAME, EVENTS, library]) }
   }
   const workers = [library, 'holdfast'].flatMap((kind) => Array.from({ length: OF_EACH }, () => start(kind)))
   // Processes take a while to start on a busy machine, and a kill before the first turn shows nothing.
@@ -103,7 +88,7 @@ async function mixedFleet(server, library, program, forMs) {
 }
 
 /** A lock of the library that has been taken: `unlock` resolves with what that said. */
-async function takenByNode(server, library) {
+async function taken(server, library) {
   const theirs = await LIBRARIES[library].open(server.url, { leaseMs: SHORT_MS })
   const unlock = await theirs.acquire(NAME)
   return {
@@ -116,23 +101,13 @@ async function takenByNode(server, library) {
   }
 }
 
-async function takenByProgram(server, library, program) {
-  const child = started(program, 'late', library, server.url, [String(SHORT_MS)])
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const said = async () => (await lines.next()).value ?? 'ended without a word'
-  const first = await said()
-  if (first !== 'inside') throw new Error(`${library}: ${first}`)
-  return { unlock: () => (child.stdin.write('\n'), said()), close: () => killed(child) }
-}
-
 /** The library's lock has ended by its time, and ours has its name: what is left of ours when the library unlocks. */
-async function lateUnlock(server, library, program) {
+async function lateUnlock(server, library) {
   const redis = new Redis(server.url)
   await redis.flushall()
   const locks = await LockClient.connect(server.url, { foreignLocks: 'wait' })
   const { keyOf = (name) => name } = LIBRARIES[library]
-  const take = program === undefined ? takenByNode : takenByProgram
-  const theirs = await take(server, library, program)
+  const theirs = await taken(server, library)
   const hold = await locks.getLock(keyOf(NAME)).acquire()
   const limit = new AbortController()
   const said = await Promise.race([
@@ -144,20 +119,6 @@ async function lateUnlock(server, library, program) {
   await hold.release()
   await locks.close({ graceMs: 0 })
   await theirs.close()
-  redis.disconnect()
-  return { said: said.slice(0, 100), isLeft }
-}
-
-/** The answer of a library that has Holdfast's hash where a string has the name: nothing, as it should, or what it throws. */
-async function behindString(server, library, program) {
-  const redis = new Redis(server.url)
-  await redis.flushall()
-  await redis.set(NAME, FOREIGN_TEXT, 'PX', 30_000)
-  const said = await takenByProgram(server, library, program).then(
-    async ({ close }) => (await close(), 'IS INSIDE'),
-    (error) => error.message.replace(`${library}: acquire `, ''),
-  )
-  const isLeft = (await redis.get(NAME)) === FOREIGN_TEXT
   redis.disconnect()
   return { said: said.slice(0, 100), isLeft }
 }
@@ -205,27 +166,11 @@ const compared = async (server, { rules, library: libraries, seconds }) => {
   let overlaps = 0
   let isShown = true
   for (const library of libraries) {
-    const { program: language, compares = true, hash = false } = LIBRARIES[library]
-    let program
-    try {
-      program = language === undefined ? undefined : await PROGRAMS[language]()
-    } catch (error) {
-      if (!(error instanceof NotAvailable)) throw error
-      console.log(`${library}: skipped, ${error.message}`)
-      continue
-    }
-    if (hash) {
-      const { said, isLeft } = await behindString(server, library, program)
-      isShown &&= isLeft
-      console.log(`${library}: behind a string it ${said}; the string ${isLeft ? 'stays' : 'IS GONE'}`)
-      continue
-    }
-    const fleet = await mixedFleet(server, library, program, seconds * 1_000)
-    const { said, isLeft } = await lateUnlock(server, library, program)
-    // A library that deletes without comparing: its figures are shown and nothing is promised.
-    if (compares) overlaps += fleet.overlaps.length
+    const fleet = await mixedFleet(server, library, seconds * 1_000)
+    const { said, isLeft } = await lateUnlock(server, library)
+    overlaps += fleet.overlaps.length
     // Where one of them never came in, nothing was shown.
-    isShown &&= fleet.changes > 0 && (isLeft || !compares)
+    isShown &&= fleet.changes > 0 && isLeft
     const inside = Object.entries(fleet.entries).map(([kind, count]) => `${kind} ${count}`)
     const ours = fleet.entries.holdfast ?? 0
     const all = Object.values(fleet.entries).reduce((sum, count) => sum + count, 0)

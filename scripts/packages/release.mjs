@@ -117,5 +117,5 @@ try {
   console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.message)
   process.exitCode ||= error instanceof UsageError ? 2 : 1
 }
-// Without an exit, a connection that testcontainers keeps could hold the process.
+// Without an exit, a connection that is left could hold the process.
 process.exit()

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { installWithPackageManager } from './from-package-manager.mjs'
 import { serverProgram } from './from-path.mjs'
-import { redisImage } from './from-testcontainers.mjs'
 import { whenWeAreGone } from './guardian.mjs'
 import { run, works } from './run.mjs'
 
@@ -51,7 +50,7 @@ const fromImage = async (log) => {
     callOff()
   }
   try {
-    const image = redisImage()
+    const image = process.env.HOLDFAST_REDIS_IMAGE || 'redis:7-alpine'
     log(`taking the server program out of ${image}`)
     const root = join(folder, 'root')
     await unpack(image, root)

@@ -10,12 +10,10 @@ const connected = (url) => {
 }
 
 /**
- * Of Node, what `open` gives: `acquire(name)` resolves with the function that unlocks. Of another language, `program`.
- * `keyOf`: the key in Redis. `compares: false`: it deletes whatever has its key, so nothing is promised beside it.
- * `hash`: its locks are Holdfast's, so what counts is what it does where a string has the name.
+ * `acquire(name)` of what `open` gives resolves with the function that unlocks. `keyOf`: the key in Redis.
  *
- * @type {Record<string, { keyOf?: (name: string) => string, compares?: boolean, hash?: boolean, program?: 'python' | 'go' | 'java',
- *   open?: (url: string, options: { leaseMs: number }) =>
+ * @type {Record<string, { keyOf?: (name: string) => string,
+ *   open: (url: string, options: { leaseMs: number }) =>
  *     Promise<{ acquire: (name: string) => Promise<() => Promise<unknown>>, close: () => Promise<unknown> }> }>}
  */
 export const LIBRARIES = {
@@ -85,9 +83,4 @@ export const LIBRARIES = {
       }
     },
   },
-  'redis-py': { program: 'python' },
-  redsync: { program: 'go' },
-  redislock: { program: 'go' },
-  shedlock: { program: 'java', keyOf: (name) => `job-lock:default:${name}`, compares: false },
-  redisson: { program: 'java', hash: true },
 }
