@@ -30,6 +30,13 @@ describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockC
     await harness.admin.del(harness.name('lock:permits'))
   })
 
+  it('ends without close() when a lock that lingers has been released in Redis', async () => {
+    const idle = `do { await lock.withLock(() => undefined) } while (!(await lock.isLocked()))\nconsole.log('idle')`
+    const program = run(`${TOO_LONG}${idle}`, { client: { interop: 'none', lingerMs: 50 } })
+    expect([await program.ended(), program.stdout, program.stderr]).toEqual([0, 'idle\n', ''])
+    expect(await harness.admin.exists(harness.name())).toBe(0)
+  })
+
   const own: Record<string, string> = {
     ioredis:
       "const { Redis } = await import('ioredis'); const redis = new Redis(url); const end = () => redis.disconnect()",
