@@ -12,7 +12,7 @@ const CONTRACT = [
   ...['spin-lock', 'semaphore', 'permit-semaphore', 'count-down-latch', 'schedule'],
   ...['wake-ups', 'lock-grants', 'tombstones', 'lost-data', 'lost-lines', 'unavailable', 'eviction'],
   ...['transactions', 'inspect', 'redis-clock', 'primary-change', 'replicas', 'fail-over'],
-  ...['conditions-crash', 'conditions-demoted', 'conditions-failover', 'conditions-loading'],
+  ...['conditions-crash', 'conditions-demoted', 'conditions-loading'],
   ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-ttl'],
   ...['ended-fields', 'no-channels', 'unknown-errors'],
 ]

@@ -19,15 +19,6 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
     const clients = (count: number, options = {}): Promise<LockClient[]> =>
       Promise.all(times(count, () => harness.client(options)))
 
-    it('sequential users of two clients never fail with a wait of seconds', async () => {
-      const both = await clients(2)
-      for (let i = 0; i < 60; i += 1) {
-        const lock = kind.of(both[i % 2]!, harness.name())
-        expect(await lock.tryLock(5_000)).toBe(true)
-        await lock.unlock()
-      }
-    })
-
     it('16 flows of tryLock and unlock: no overlap, and a lock held all the while is renewed', async () => {
       const locks = await harness.client({ lockWatchdogTimeout: 900 })
       const held = await kind.of(locks, harness.name('held')).acquire()
@@ -52,19 +43,6 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
       await held.release()
     })
 
-    it('15 callers of one client all get the lock, one after another', async () => {
-      const locks = await harness.client()
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
-      const caller = async (): Promise<void> => {
-        const lock = kind.of(locks, harness.name())
-        await lock.lock()
-        await section.enter()
-        await lock.unlock()
-      }
-      await Promise.all(times(15, () => locks.run(caller)))
-      expect(await section.result()).toEqual(oneAfterAnother(15))
-    })
-
     it('8 clients, 50 rounds each: all get their turns and the counter is exact (I1)', async () => {
       const section = new CriticalSection(harness.admin, harness.name('counter'))
       const flow = async (locks: LockClient): Promise<void> => {
@@ -77,17 +55,6 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
       }
       await Promise.all((await clients(8)).map(flow))
       expect(await section.result()).toEqual(oneAfterAnother(400))
-    })
-
-    it('30 clients, one acquisition each: all get their turn and the counter is exact (I1)', async () => {
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
-      const one = async (): Promise<void> => {
-        const locks = await harness.client()
-        await kind.of(locks, harness.name()).withLock(section.enter)
-        await locks.close()
-      }
-      await Promise.all(times(30, one))
-      expect(await section.result()).toEqual(oneAfterAnother(30))
     })
 
     it('2,000 lock and unlock over 5 names by 32 flows: no error, and no channel stays subscribed (I5)', async () => {
@@ -105,25 +72,5 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
       )
       expect(await harness.keysLeft()).toEqual([])
     })
-
-    it.each(['lock', 'tryLock'] as const)(
-      'heavy use through %s beside other commands comes to an end',
-      async (how) => {
-        const bucket = harness.name('bucket')
-        const flow = async (locks: LockClient): Promise<void> => {
-          const lock = kind.of(locks, harness.name())
-          for (let i = 0; i < 25; i += 1) {
-            const mine = how === 'lock' ? Boolean(await lock.lock()) : await lock.tryLock(20_000)
-            expect(mine).toBe(true)
-            await harness.admin.set(bucket, i)
-            await harness.admin.get(bucket)
-            await lock.unlock()
-          }
-        }
-        const four = await clients(4)
-        await Promise.all(four.flatMap((locks) => times(6, () => locks.run(() => flow(locks)))))
-        await harness.admin.del(bucket)
-      },
-    )
   },
 )

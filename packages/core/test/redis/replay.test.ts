@@ -208,24 +208,6 @@ describe('a copy that arrives late (I2)', () => {
   })
 })
 
-describe('a re-entry whose hold is gone is a loss, never a fresh lock (I6)', () => {
-  it('at a key that is gone', async () => {
-    await acquireAs()
-    await rig.admin.del(NAME)
-    expect(await acquireAs({ holds: 2, stamp: stamp(2) })).toEqual({ kind: 'lost' })
-    expect(await rig.contents()).toEqual({})
-  })
-
-  it('at a key that is somebody else’s now', async () => {
-    await acquireAs()
-    await rig.admin.del(NAME)
-    await acquireAs({ owner: OTHER })
-    expect(await acquireAs({ holds: 2, stamp: stamp(2) })).toEqual({ kind: 'lost' })
-    expect(await holds()).toEqual({ [OTHER]: '1' })
-    await force()
-  })
-})
-
 describe('a key of another type', () => {
   const foreign: [string, (redis: Redis) => Promise<unknown>][] = [
     ['string', (redis) => redis.set(NAME, 'mine', 'PX', 50_000)],

@@ -43,16 +43,6 @@ const questions = {
 
 serveWorker({
   /** Adds to a counter in Redis in two steps: only exclusion makes the sum right. */
-  async increment(lockName, counter, times) {
-    const lock = locks.getLock(lockName)
-    for (let i = 0; i < times; i++) {
-      await lock.withLock(async () => {
-        const value = Number(await redis.get(counter))
-        await redis.set(counter, value + 1)
-      })
-    }
-  },
-  /** The same for sets of locks, each with a counter of its own, in the orders that are given. */
   async incrementAll(sets) {
     for (const lockNames of sets) {
       const members = lockNames.map((name) => locks.getLock(name))
