@@ -37,10 +37,8 @@ export const COMMANDS = {
   'measure:packages': { smoke: 'scripts/packages/measure.mjs --rounds 1' },
   'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
-  'bench:board': { smoke: 'packages/bench/board.mjs --keys 1000 --locks 200 --seconds 1 --rounds 2' },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },
   'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
-  'bench:telemetry': { smoke: 'packages/bench/telemetry.mjs --rounds 1 --ms 20 --processes 1' },
   // Skipped where there is no JDK, and says so.
   'bench:redisson': { smoke: 'packages/interop/run/main.mjs --bench --brief' },
   meter: { step: 'npm run meter' },

@@ -6,7 +6,6 @@ import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
 import { linger } from './linger.mjs'
 import { network } from './network.mjs'
-import { noisyNeighbour } from './noisy-neighbour.mjs'
 import { overload } from './overload.mjs'
 import { renewals } from './renewals.mjs'
 import { share } from './share.mjs'
@@ -33,7 +32,6 @@ import { wakeUp } from './wake-up.mjs'
 export const SCENARIOS = [
   uncontended,
   byFlows,
-  noisyNeighbour,
   network,
   latency,
   features,
