@@ -21,7 +21,7 @@ export const COMMANDS = {
   'test:runtimes': { step: 'scripts/runtimes/main.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   // On the programs of this machine or the cache; what cannot be had is not run, and said.
-  'test:behaviour': { smoke: 'scripts/behaviour/main.mjs --quick' },
+  'test:behaviour': { smoke: 'packages/outside/behaviour/main.mjs --quick' },
   // Skipped where there is no Go, and says so.
   judge: { smoke: 'packages/faults/judge/main.mjs --seeds 20 --no-bugs' },
   'test:engine': { step: 'packages/testing/fuzz/main.mjs --operations 20000' },
@@ -29,7 +29,7 @@ export const COMMANDS = {
   // Skipped where npm cannot be reached, and says so; a database that cannot be had is not run.
   'test:fence': { step: 'packages/fence/databases/main.mjs --smoke' },
   // Skipped where npm cannot be reached, and says so.
-  'test:peers': { smoke: 'scripts/peers.mjs --only bullmq' },
+  'test:peers': { smoke: 'packages/outside/peers.mjs --only bullmq' },
   'test:redlock': { smoke: 'packages/redlock/suites/main.mjs --only redlock-4' },
   // A host that cannot be fetched is skipped, and says so.
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },

@@ -13,7 +13,7 @@ describe('inside what its users run', () => {
     '%s: %s',
     async (host) => {
       const args = ['--only', host, '--version', 'newest', '--short']
-      const { code, stdout, stderr } = await runScript('street.mjs', args)
+      const { code, stdout, stderr } = await runScript('../packages/outside/street.mjs', args)
       expect({ code, told: code === 0 ? '' : stderr + stdout }).toEqual({ code: 0, told: '' })
       expect(stdout).toMatch(/^(ok: |.*skipped, )/m)
     },

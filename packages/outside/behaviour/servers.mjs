@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RedisCluster, RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { serverBinary } from '../servers/server-binary.mjs'
+import { serverBinary } from '../../../scripts/servers/server-binary.mjs'
 
 const RELEASES = {
   'Redis 6.2': ['redis', '6.2'],

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { provideServerProgram } from './redis/server-program.mjs'
-import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
+import { provideServerProgram } from '../../scripts/redis/server-program.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../scripts/support/cache.mjs'
 
 const HERE = join(import.meta.dirname, 'street')
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 const NAMES = await readdir(HERE)
 const USAGE = `Usage: npm run test:street -- [--only ${NAMES.join('|')}] [--version newest|oldest] [--short]
 

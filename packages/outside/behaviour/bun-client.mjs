@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { RUNTIMES } from '../runtimes/catalog.mjs'
-import { runtimeProgram } from '../runtimes/runtime-program.mjs'
+import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
+import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
 
 const CHILD = fileURLToPath(new URL('bun-child.mjs', import.meta.url))
 

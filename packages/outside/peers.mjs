@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { RedisServer } from '@holdfast/faults/harness'
-import { cachedFolder, fetched, fingerprint, NotAvailable } from './support/cache.mjs'
-import { run } from './redis/run.mjs'
+import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../scripts/support/cache.mjs'
+import { run } from '../../scripts/redis/run.mjs'
 
 const USAGE = `Usage: npm run test:peers -- [--only bullmq]
 
@@ -13,7 +13,7 @@ const USAGE = `Usage: npm run test:peers -- [--only bullmq]
   --help
 
 A version that cannot be fetched is skipped, with the reason. Exit code: 0 all programs passed.`
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** By peer: versions as npm takes them, and the program, which has `url`. BullMQ 5.66 to 5.72 have signals of their own. */
 const LOCK = `if ((await locks.getLock('peer').withLock(() => 'in')) !== 'in') throw new Error('not in')

@@ -3,10 +3,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseOptions, requireKnown, UsageError } from '../command-line.mjs'
-import { runCommand } from '../run-command.mjs'
+import { parseOptions, requireKnown, UsageError } from '../../../scripts/command-line.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const PAGES = { servers: 'docs/servers.md', clients: 'docs/clients.md', schedulers: 'docs/schedule.md' }
 const LIMIT_MS = 20_000
 const NOT_RUN = 'not run'

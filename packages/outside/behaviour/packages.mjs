@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { cachedFolder, fetched, fingerprint, orReason } from '../support/cache.mjs'
+import { cachedFolder, fetched, fingerprint, orReason } from '../../../scripts/support/cache.mjs'
 
 /**
  * Pinned packages in a folder of the cache, outside of this repository.
