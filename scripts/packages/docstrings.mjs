@@ -107,6 +107,9 @@ const nameOf = (member) => {
   return isChecked ? member.name.getText() : undefined
 }
 
+const isPropertyNamed = (node, name) =>
+  (ts.isPropertySignature(node) || ts.isPropertyDeclaration(node)) && node.name.getText() === name
+
 /** An editor shows the docstring of what is overridden or implemented, where there is no other: a getter's is a property's. */
 const inheritedDoc = (declared, nodes, member) => {
   for (const { heritageClauses } of nodes) {
@@ -115,7 +118,7 @@ const inheritedDoc = (declared, nodes, member) => {
         const base = declared.all.get(expression.getText()) ?? []
         const same = base
           .flatMap((each) => [...(each.members ?? [])])
-          .filter((each) => (ts.isPropertySignature(each) ? each.name.getText() : nameOf(each)) === member)
+          .filter((each) => nameOf(each) === member || isPropertyNamed(each, member))
         const doc = docOf(same) ?? inheritedDoc(declared, base, member)
         if (doc) return doc
       }

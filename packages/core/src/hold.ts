@@ -13,39 +13,58 @@ export interface ReleaseOptions {
 }
 
 /** Proof that its owner holds a lock of any kind. */
-export interface LockHold {
+export abstract class LockHold {
   /** The name of the lock. */
-  readonly lockName: string
-  readonly owner: string
+  abstract readonly lockName: string
+  abstract readonly owner: string
   /** Levels this owner holds now, this one included. */
-  readonly count: number
+  abstract readonly count: number
   /**
    * Aborts with a LockLostError before another owner can acquire the lock. Pass it to the code that does the work.
    * After a pause of the whole process (SIGSTOP, a blocked event loop) other code may run first, unless it asks this
    * hold (`signal`, `trustedForMs`, `ensure`): only a check at the resource, a fencing token, protects against that.
    */
-  readonly signal: AbortSignal
+  abstract readonly signal: AbortSignal
   /** How long, in ms, the caller may act as the owner without asking Redis again; 0 when it may not. */
-  readonly trustedForMs: number
+  abstract readonly trustedForMs: number
   /** Why the hold was lost; null while it is not. */
-  readonly lossError: LockLostError | null
+  abstract readonly lossError: LockLostError | null
+  /** Whether this level was released. */
+  abstract readonly wasReleased: boolean
+
+  /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */
+  get isLost(): boolean {
+    return this.lossError !== null
+  }
+
   /**
    * Checks locally, without a round trip, that the hold can still be trusted.
    * @param ms trusted time needed, default 0
    * @throws LockLostError unless more than `ms` of trusted time is left; NotLockOwnerError after a release
    */
-  ensure(ms?: number): void
+  ensure(ms = 0): void {
+    checkDuration('ms', ms, 'zero')
+    refuseReleased(this)
+    const { trustedForMs, lossError, lockName, owner } = this
+    if (lossError) {
+      throw lossError
+    }
+    if (trustedForMs <= ms) {
+      throw new LockLostError({ lockName, owner, reason: 'expired' })
+    }
+  }
+
   /**
    * Asks Redis whether the owner still holds the lock. Call it right before the critical write.
    * @throws LockLostError the owner does not hold it; RedisUnavailableError no reply: the answer is unknown;
    *   NotLockOwnerError after a release
    */
-  verify(): Promise<void>
+  abstract verify(): Promise<void>
   /**
    * Makes the lease last at least `ms` from now; never shortens it. @throws LockLostError, RedisUnavailableError,
    * NotLockOwnerError
    */
-  extend(ms: number): Promise<void>
+  abstract extend(ms: number): Promise<void>
   /**
    * Makes the lease end at most `ms` from now, and ends its renewal. Waits for Redis's reply. Trust is shortened at
    * once, also when Redis does not reply; then the hold is lost, and its client releases what Redis may still have.
@@ -54,25 +73,42 @@ export interface LockHold {
    * @throws InvalidArgumentError also when the owner has further levels, which share the lease; LockLostError;
    *   RedisUnavailableError no reply: others may have to wait for as long as the lease was before; NotLockOwnerError
    */
-  shorten(ms: number): Promise<void>
+  abstract shorten(ms: number): Promise<void>
   /**
    * Releases this level and waits for the reply. Resolves also for a hold that has expired or was released before.
    * @throws RedisUnavailableError no reply within `unavailableTimeoutMs`; the release is retried in the background,
    *   and the lock is free at the latest when its lease ends
    */
-  release(): Promise<ReleaseOutcome>
+  abstract release(): Promise<ReleaseOutcome>
   /**
    * Releases this level. `wait: false`: waits only until the release has been written to the connection, and resolves with
    * 'sent'; a failure is told by `release-failed`, a lock that was gone by `lost`. Waits for the reply all the same where a
    * written release would prove less: further levels, no trust left, a command without a reply, no single connection.
    * @throws InvalidArgumentError; RedisUnavailableError as above, where it waits for the reply
    */
-  release(options: ReleaseOptions): Promise<ReleaseOutcome | 'sent'>
+  abstract release(options: ReleaseOptions): Promise<ReleaseOutcome | 'sent'>
   /**
    * Releases this level, for `await using`, like `withLock`: waits for the reply at most `releaseWaitMs`.
    * @throws LockLostError the hold was lost; RedisUnavailableError as `release`, if known within that time
    */
-  [Symbol.asyncDispose](): Promise<void>
+  async [Symbol.asyncDispose](): Promise<void> {
+    const outcome = await this.leave()
+    if (outcome === 'lost' || (outcome === null && this.isLost)) {
+      const { lockName, owner } = this
+      throw this.lossError ?? new LockLostError({ lockName, owner, reason: 'gone' })
+    }
+  }
+
+  /** @internal Releases it, and waits for the reply for `releaseWaitMs`; null: there was none. */
+  protected abstract leave(): Promise<ReleaseOutcome | null>
+}
+
+/** @throws NotLockOwnerError the hold was released */
+export function refuseReleased({ wasReleased, lockName, owner }: LockHold): void {
+  if (wasReleased) {
+    const why = 'this hold was released. Use a hold only before its release()'
+    throw new NotLockOwnerError(lockName, why, { owner })
+  }
 }
 
 /** @throws InvalidArgumentError the owner has further levels, which count on the lease */
@@ -147,7 +183,7 @@ export interface HoldOwner {
 }
 
 /** One level of an acquisition: proof that its owner holds the lock, until it is released. */
-export class Hold implements LockHold {
+export class Hold extends LockHold {
   private isReleased = false
   /** @internal The lease, ms, to which the watchdog renews because of this level; 0: not because of this one. */
   renewedMs: number
@@ -160,6 +196,7 @@ export class Hold implements LockHold {
     /** @internal Whether `withLock` releases it. */
     readonly ofCallback: boolean,
   ) {
+    super()
     this.renewedMs = renewedMs
   }
 
@@ -216,36 +253,22 @@ export class Hold implements LockHold {
     return this.isReleased || this.isLost ? 0 : this.acquisition.lease.trustedForMs
   }
 
-  ensure(ms = 0): void {
-    checkDuration('ms', ms, 'zero')
-    this.throwIfReleased()
-    const left = this.trustedForMs
-    const { lossError } = this.acquisition.lease
-    if (lossError) {
-      throw lossError
-    }
-    if (left <= ms) {
-      const { lockName, owner } = this
-      throw new LockLostError({ lockName, owner, reason: 'expired' })
-    }
-  }
-
   async verify(): Promise<void> {
-    this.throwIfReleased()
+    refuseReleased(this)
     await this.acquisition.lease.verify()
   }
 
   async extend(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
-    this.throwIfReleased()
+    refuseReleased(this)
     await this.acquisition.lease.extend(ms)
   }
 
   async shorten(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
-    this.throwIfReleased()
+    refuseReleased(this)
     await this.acquisition.shorten(this, ms)
   }
 
@@ -277,35 +300,13 @@ export class Hold implements LockHold {
     return this.acquisition.lease.lossError
   }
 
-  /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */
-  get isLost(): boolean {
-    return this.lossError !== null
-  }
-
-  /** Whether this level was released. */
   get wasReleased(): boolean {
     return this.isReleased
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const { releaseWaits } = this.acquisition.session
-    const outcome = await releaseWaits.leave<ReleaseOutcome>(this)
-    if (outcome === 'lost' || (outcome === null && this.isLost)) {
-      throw (
-        this.lossError ?? new LockLostError({ lockName: this.lockName, owner: this.owner, reason: 'gone' })
-      )
-    }
-  }
-
   /** @internal */
-  throwIfReleased(): void {
-    if (this.isReleased) {
-      throw new NotLockOwnerError(
-        this.lockName,
-        'this hold was released. Use a hold only before its release()',
-        { owner: this.owner },
-      )
-    }
+  protected leave(): Promise<ReleaseOutcome | null> {
+    return this.acquisition.session.releaseWaits.leave<ReleaseOutcome>(this)
   }
 }
 

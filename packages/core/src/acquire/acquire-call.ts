@@ -4,7 +4,7 @@ import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-option
 import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from './call-in-progress.js'
 import { Contention } from './contention.js'
 import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
-import type { UnscopedCalls } from './unscoped-calls.js'
+import type { UnscopedCalls, UnscopedHold } from './unscoped-calls.js'
 import type { AcquireServices } from './services.js'
 import { Context, type CallSite } from '../context/context.js'
 import type { CallPublication } from '../diagnostics/call-publication.js'
@@ -22,7 +22,7 @@ export const MAX_EXPIRED_ON_ARRIVAL = 3
 const NO_DEFAULTS = { leaseMs: undefined, maxWaiting: undefined }
 
 /** A caller's request, with the options as given. */
-export interface AcquireRequest {
+export interface AcquireRequest<H extends UnscopedHold = Hold> {
   readonly options: AcquireOptions
   /** The wait if the options have none, ms; undefined: no limit. */
   readonly defaultWaitMs: number | undefined
@@ -31,7 +31,7 @@ export interface AcquireRequest {
   /** The call comes from `withLock`. */
   readonly ofCallback: boolean
   /** For Redisson-style calls outside any context: the calls of this lock object, and the method that was called. */
-  readonly bare: { readonly calls: UnscopedCalls; readonly method: string } | null
+  readonly bare: { readonly calls: UnscopedCalls<H>; readonly method: string } | null
   /** Where the call was made, if that was recorded. */
   readonly calledFrom?: Error | null
   /** The call for several locks that this one is part of; that one is published instead. */

@@ -8,7 +8,7 @@ import {
 import type { AcquireServices } from './services.js'
 
 /** The hold that a lock object gives to callers outside contexts. */
-interface UnscopedHold {
+export interface UnscopedHold {
   readonly isLost: boolean
   readonly wasReleased: boolean
 }

@@ -1,3 +1,4 @@
+import type { AcquireRequest } from '../acquire/acquire-call.js'
 import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
 import type { CallSite } from '../context/context.js'
 import type { CallPublication, RequestedHold } from '../diagnostics/call-publication.js'
@@ -20,20 +21,11 @@ const LONGEST_PAUSE_MS = 100
 const LONGEST_PAUSE_IN_TRIES = 8
 const LONGEST_PAUSE_OF_ALL_MS = 2_000
 
-/** A caller's request for a compound lock, with the options as given. */
-export interface CompoundRequest {
+/** A caller's request for a compound lock. */
+export interface CompoundRequest extends Omit<AcquireRequest, 'bare' | 'whole'> {
   readonly name: string
-  readonly options: AcquireOptions
-  /** The wait if the options have none, ms; undefined: no limit. */
-  readonly defaultWaitMs: number | undefined
-  /** The call site; null outside any context. */
-  readonly origin: CallSite | null
-  /** The call comes from `withLock`. */
-  readonly ofCallback: boolean
   /** Outside contexts, or a `withLock` that opens one of its own. */
   readonly isUnscoped?: boolean
-  /** Where the call was made, if that was recorded. */
-  readonly calledFrom?: Error | null
   /** Called once, before the call sleeps. */
   readonly onWait: () => void
 }
@@ -69,7 +61,7 @@ export class CompoundCall {
     readonly session: LockServices,
     private readonly request: CompoundRequest,
   ) {
-    const { options, defaultWaitMs, origin, ofCallback } = request
+    const { options, defaultWaitMs, site, ofCallback } = request
     const limits = limitsOf(options, defaultWaitMs, session.options, session.contexts)
     const { waitMs, leaseMs, renews, signal } = limits
     this.isUnlimited = limits.isUnlimited
@@ -77,7 +69,7 @@ export class CompoundCall {
     this.waitMs = waitMs
     this.leaseMs = leaseMs
     this.renews = renews
-    this.origin = origin
+    this.origin = site
     this.ofCallback = ofCallback
     this.signal = signal
     this.startedAt = session.runtime.now()

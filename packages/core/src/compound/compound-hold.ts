@@ -1,17 +1,18 @@
 import type { CallSite } from '../context/context.js'
-import { LockLostError, NotLockOwnerError } from '../errors.js'
+import type { LockLostError } from '../errors.js'
 import {
+  LockHold,
   refuseIfShared,
+  refuseReleased,
   sent,
   waitsForReply,
   type Hold,
-  type LockHold,
   type ReleaseOptions,
   type ReleaseOutcome,
 } from '../hold.js'
 import type { WhenWritten } from '../runtime/release-waits.js'
 import type { LockServices } from '../locks/services.js'
-import { checkDuration, checkLease, checkRequired } from '../arguments/validate.js'
+import { checkLease, checkRequired } from '../arguments/validate.js'
 import type { HeldPart } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
 import { inOrderOf, together, type Member, type MemberHold } from './member.js'
@@ -23,7 +24,7 @@ const compoundOf = new WeakMap<Hold, CompoundHold>()
  * A hold of several locks at once: all members of a multi lock, or a majority of a RedLock's. It is lost when
  * too few of its members' holds are left.
  */
-export class CompoundHold implements LockHold {
+export class CompoundHold extends LockHold {
   private isReleased = false
   private isShortened = false
   private loss: LockLostError | null = null
@@ -42,6 +43,7 @@ export class CompoundHold implements LockHold {
     private readonly rule: CompoundRule,
     private readonly session: LockServices,
   ) {
+    super()
     this.current = levels
     this.owner = levels[0]?.hold.owner ?? ''
     levels.forEach(({ hold }) => compoundOf.set(hold, this))
@@ -160,30 +162,9 @@ export class CompoundHold implements LockHold {
     return this.loss
   }
 
-  /** Whether the hold was lost. Like `signal.aborted`, without creating a signal. */
-  get isLost(): boolean {
-    return this.lossError !== null
-  }
-
   /** Whether this level was released. */
   get wasReleased(): boolean {
     return this.isReleased || this.levels.every(({ hold }) => hold.wasReleased)
-  }
-
-  /**
-   * Checks locally, without a round trip, that the hold can still be trusted.
-   * @param ms trusted time needed, default 0
-   * @throws LockLostError less than that is left; NotLockOwnerError the hold was released
-   */
-  ensure(ms = 0): void {
-    checkDuration('ms', ms, 'zero')
-    this.throwIfReleased()
-    const left = this.trustedForMs
-    this.throwIfLost()
-    if (left <= ms) {
-      const { lockName, owner } = this
-      throw new LockLostError({ lockName, owner, reason: 'expired' })
-    }
   }
 
   /**
@@ -248,13 +229,9 @@ export class CompoundHold implements LockHold {
     return all.every((each) => each !== null) ? ofAll(all) : null
   }
 
-  /** Releases the level, for `await using`. @throws as `Hold` does */
-  async [Symbol.asyncDispose](): Promise<void> {
-    const outcome = await this.session.releaseWaits.leave<ReleaseOutcome>(this)
-    if (outcome === 'lost' || (outcome === null && this.isLost)) {
-      const { lockName, owner } = this
-      throw this.lossError ?? new LockLostError({ lockName, owner, reason: 'gone' })
-    }
+  /** @internal */
+  protected leave(): Promise<ReleaseOutcome | null> {
+    return this.session.releaseWaits.leave<ReleaseOutcome>(this)
   }
 
   private conclude(outcomes: readonly ReleaseOutcome[], failures: readonly MemberFailure[]): ReleaseOutcome {
@@ -274,7 +251,7 @@ export class CompoundHold implements LockHold {
   }
 
   private async ofEnough(ask: (hold: Hold) => Promise<void>): Promise<void> {
-    this.throwIfReleased()
+    refuseReleased(this)
     this.throwIfLost()
     try {
       const asked = this.levels.map(({ member, hold }) => ({ member, answer: ask(hold) }))
@@ -307,16 +284,6 @@ export class CompoundHold implements LockHold {
   private throwIfLost(): void {
     if (this.lossError) {
       throw this.lossError
-    }
-  }
-
-  private throwIfReleased(): void {
-    if (this.isReleased) {
-      throw new NotLockOwnerError(
-        this.lockName,
-        'this hold was released. Use a hold only before its release()',
-        { owner: this.owner },
-      )
     }
   }
 }

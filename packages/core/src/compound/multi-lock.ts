@@ -22,7 +22,7 @@ export class MultiLock extends CompoundLock {
   }
 
   /** @internal */
-  protected take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+  protected takeMembers(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
     const { members } = this
     return oneByOne(call, { members, needed: members.length }, () => takeAll(call, members))
   }

@@ -1,5 +1,5 @@
 import { settleWithin } from '../runtime/settle-within.js'
-import { CompoundCall, type CompoundRequest } from './compound-call.js'
+import { CompoundCall } from './compound-call.js'
 import type { LockServices } from '../locks/services.js'
 import type { Member, MemberHold } from './member.js'
 import { NodeHealth } from './node-health.js'
@@ -19,7 +19,8 @@ export interface RetakingHold {
 }
 
 /** The call that took the lock, and the lock itself, as a new try of a node needs them. */
-export interface RetakeTerms extends Pick<CompoundRequest, 'name' | 'origin' | 'ofCallback'> {
+export interface RetakeTerms extends Pick<CompoundCall, 'origin' | 'ofCallback'> {
+  readonly name: string
   readonly session: LockServices
   readonly members: readonly Member[]
   readonly nodeTimeoutMs: number
@@ -79,7 +80,7 @@ export class NodeRetaker {
     }
     const onWait = (): void => undefined
     const options = { waitMs: 0, leaseMs, renew: true }
-    const request = { name, origin, ofCallback, onWait, options, defaultWaitMs: 0 }
+    const request = { name, site: origin, ofCallback, onWait, options, defaultWaitMs: 0 }
     const call = new CompoundCall(session, request)
     await Promise.all(
       call.askEach(members, nodeTimeoutMs).map(async (asked) => {

@@ -60,7 +60,7 @@ export class RedLock extends CompoundLock {
   }
 
   /** @internal */
-  protected take(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+  protected takeMembers(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
     const { leaseMs } = call
     if (leaseMs !== undefined && leaseMs < SHORTEST_LEASE_MS) {
       throw new InvalidArgumentError('leaseMs', leaseMs, `at least ${SHORTEST_LEASE_MS} ms`)

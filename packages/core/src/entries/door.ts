@@ -32,7 +32,7 @@ export type { ReportedWait } from '../diagnostics/wait-reporter.js'
 export { ALONE, type AcquireTerms, type HoldChange } from '../entry/entry-commands.js'
 export { SerialQueue } from '../entry/serial-queue.js'
 export { type EventObserver, OncePerName, warn } from '../events.js'
-export { Hold, refuseIfShared } from '../hold.js'
+export { Hold, refuseIfShared, refuseReleased } from '../hold.js'
 export { looksLikeToken, stepOf } from '../inspect/inspect-all.js'
 export {
   INBOX_PREFIX,

@@ -1,11 +1,9 @@
-import type { AcquireOptions } from '../acquire/acquire-options.js'
-import type { Busy, Held } from '../acquire/call-in-progress.js'
 import type { CallSite } from '../context/context.js'
 import type { Hold } from '../hold.js'
 import type { LockServices } from './services.js'
 import type { FencedProtocol } from '../kinds/fenced.js'
+import { holdOrThrow, type Obtained } from './any-lock.js'
 import { Lock } from './lock.js'
-import { holdOrThrow } from './obtained.js'
 
 /** A hold with a fencing token. */
 export interface FencedHold extends Hold {
@@ -22,7 +20,7 @@ export interface FencedHold extends Hold {
  * Otherwise a `Lock`; on the wire, Redisson's RFencedLock. `hold.token` has the token; a re-entry has that of its
  * acquisition.
  */
-export class FencedLock extends Lock {
+export class FencedLock extends Lock<FencedHold> {
   /** @internal */
   declare readonly protocol: FencedProtocol
 
@@ -62,28 +60,12 @@ export class FencedLock extends Lock {
   getToken(): Promise<string> {
     return this.protocol.latestToken()
   }
-
-  override lock(leaseMs?: number): Promise<FencedHold> {
-    return super.lock(leaseMs) as Promise<FencedHold>
-  }
-
-  override acquire(options?: AcquireOptions): Promise<FencedHold> {
-    return super.acquire(options) as Promise<FencedHold>
-  }
-
-  override tryAcquire(options?: AcquireOptions): Promise<FencedHold | null> {
-    return super.tryAcquire(options) as Promise<FencedHold | null>
-  }
-
-  override withLock<T>(callback: (hold: FencedHold) => Promise<T> | T, options?: AcquireOptions): Promise<T> {
-    return super.withLock(callback as (hold: Hold) => Promise<T> | T, options)
-  }
 }
 
-function tokenOrThrow(obtained: Held | Busy): string {
-  return (holdOrThrow(obtained) as FencedHold).token
+function tokenOrThrow(obtained: Obtained<FencedHold>): string {
+  return holdOrThrow(obtained).token
 }
 
-function tokenOrNull(obtained: Held | Busy): string | null {
+function tokenOrNull(obtained: Obtained<FencedHold>): string | null {
   return obtained.kind === 'busy' ? null : tokenOrThrow(obtained)
 }

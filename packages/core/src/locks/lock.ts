@@ -1,69 +1,30 @@
-import { obtain, type Finish } from '../acquire/acquire-call.js'
+import { obtain, type AcquireRequest, type Finish as FinishCall } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
-import { UnscopedCalls } from '../acquire/unscoped-calls.js'
 import { enclosingAcquisition } from '../acquire/reentry.js'
 import type { CallSite } from '../context/context.js'
-import { siteToAcquire, siteToRelease } from '../context/ambient.js'
+import { siteToRelease } from '../context/ambient.js'
 import { NotLockOwnerError } from '../errors.js'
 import { type FieldNames, Hold } from '../hold.js'
 import { inspectionOf, type LockInspection } from '../inspect/lock-inspection.js'
-import type { LockState } from '../scripts/lock.js'
 import type { LockServices } from './services.js'
-import { checkThreadId } from '../arguments/validate.js'
-import { checkedHolder, type AnyLock, type ForceUnlockOptions } from './any-lock.js'
+import { AnyLock, checkedHolder, type Finish, type ForceUnlockOptions } from './any-lock.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
-import { notAHoldOf, refuseIfNotHeld, whyNoHold } from './unlock.js'
-import { holdOrNull, holdOrThrow, isHeld } from './obtained.js'
+import { notAHoldOf, whyNoHold } from './unlock.js'
 import { withLock } from './with-lock.js'
-import { showsOnly } from '../runtime/shows-only.js'
 
 /**
  * A lock by name, shared by all processes that use the same name on the same Redis. Cheap to create: keep the object
- * or create it anew for each use. All durations are milliseconds.
- *
- * Two API styles: Redisson's (`lock`, `tryLock`, `unlock`) and JavaScript's (`acquire`, `tryAcquire`, `withLock`).
- * Without a lease, the watchdog renews the lock for as long as it is held.
+ * or create it anew for each use.
  */
-export class Lock implements AnyLock<Hold> {
-  private readonly bare: UnscopedCalls
-
+export class Lock<H extends Hold = Hold> extends AnyLock<H> {
   /** @internal Created by a client. */
   constructor(
-    /** @internal */
-    readonly session: LockServices,
+    session: LockServices,
     /** @internal */
     readonly protocol: LockProtocol,
-    /** @internal The thread this object is bound to; null: the context around each call. */
-    readonly thread: CallSite | null,
+    thread: CallSite | null,
   ) {
-    this.bare = new UnscopedCalls(session, protocol.lockName)
-  }
-
-  /** The name of the lock, without the `keyPrefix` of the client. */
-  get name(): string {
-    return this.protocol.lockName
-  }
-
-  /**
-   * Waits until the caller holds the lock: without a limit, unless the client has `waitMs`.
-   * @param leaseMs the lease, not renewed: Redis frees the lock after it in any case. Default: the client's `leaseMs`, else
-   *   renewed until `unlock`
-   * @throws LockTimeoutError after the client's `waitMs`; InvalidArgumentError, LockLostError (a re-entry into a lost lock), SelfDeadlockError,
-   *   ContextRequiredError, RedisUnavailableError (no answer for `unavailableTimeoutMs`), WrongTypeError,
-   *   ClientClosedError
-   */
-  lock(leaseMs?: number): Promise<Hold> {
-    return this.byHand('lock', { leaseMs }, holdOrThrow)
-  }
-
-  tryLock(waitMs = 0, leaseMs?: number): Promise<boolean> {
-    const tried = this.byHand('tryLock', { waitMs, leaseMs }, isHeld)
-    return this.site() ? tried : this.bare.answerOf(tried)
-  }
-
-  async unlock(hold?: Hold): Promise<void> {
-    const mine = hold === undefined ? this.latestHold() : this.ownHold(hold)
-    refuseIfNotHeld(mine, await mine.release())
+    super(session, protocol.lockName, thread)
   }
 
   async forceUnlock(options: ForceUnlockOptions = {}): Promise<boolean> {
@@ -84,32 +45,16 @@ export class Lock implements AnyLock<Hold> {
   }
 
   async isLocked(): Promise<boolean> {
-    return (await this.state()).ttlMs !== -2
+    return (await this.protocol.inspect()).ttlMs !== -2
   }
 
-  async isHeldByCurrentContext(): Promise<boolean> {
-    return (await this.getHoldCount()) > 0
-  }
-
-  async isHeldByThread(threadId: number): Promise<boolean> {
-    checkThreadId(threadId)
-    const owners = this.session.held
-      .ofScope(this.protocol.scope)
-      .filter((each) => each.thread?.id === threadId)
-    if (owners.length === 0) {
-      return false
-    }
-    const { holds } = await this.state()
-    return owners.some((each) => each.field.find(holds) !== undefined)
-  }
-
-  async getHoldCount(): Promise<number> {
+  getHoldCount(): Promise<number> {
     const field = this.fieldHere()
-    return field ? (field.find((await this.state()).holds) ?? 0) : 0
+    return this.countOf(field ? [field] : [])
   }
 
   async remainTimeToLive(): Promise<number> {
-    return (await this.state()).ttlMs
+    return (await this.protocol.inspect()).ttlMs
   }
 
   /**
@@ -123,86 +68,53 @@ export class Lock implements AnyLock<Hold> {
     return inspectionOf(name, await protocol.explain(), protocol.kind)
   }
 
-  /**
-   * Waits until the caller holds the lock: at most `waitMs`, by default the client's, else without a limit.
-   * @throws LockTimeoutError another owner still holds it after `waitMs`; the reason of `signal`; else as `lock`
-   */
-  acquire(options: AcquireOptions = {}): Promise<Hold> {
-    return this.obtain('acquire', options, this.session.options.waitMs, holdOrThrow)
-  }
-
-  tryAcquire(options: AcquireOptions = {}): Promise<Hold | null> {
-    return this.obtain('tryAcquire', options, 0, holdOrNull)
-  }
-
-  /**
-   * Runs the callback while the lock is held; waits for it like `acquire`, by default without a limit. Inside, the
-   * caller is one logical thread: nested calls re-enter, siblings started together exclude each other.
-   * @returns the result of the callback; an error of the callback wins over any other
-   * @throws LockLostError the callback succeeded, but the lock was lost meanwhile; `result` is the callback's
-   * @throws as `acquire`
-   */
-  withLock<T>(callback: (hold: Hold) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+  withLock<T>(callback: (hold: H) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
     const { session, protocol } = this
-    return withLock({ session, protocol, site: this.site(), options }, callback)
+    const call = { session, protocol, site: this.site(), options }
+    return withLock(call, callback as (hold: Hold) => Promise<T> | T)
   }
 
-  /** @internal The Redisson-style calls. */
-  protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<T>): Promise<T> {
-    const site = this.site()
-    const bare = site ? null : { calls: this.bare, method }
-    const calledFrom = this.session.reports.origin(method)
-    const defaultWaitMs = this.session.options.waitMs
-    const request = { options, defaultWaitMs, site, ofCallback: false, bare, calledFrom }
-    return obtain(this.session, this.protocol, request, this.session.reports.noted(calledFrom, finish))
+  /** @internal */
+  protected take<T>(request: AcquireRequest<H>, finish: Finish<H, T>): Promise<T> {
+    const { session, protocol } = this
+    const { calledFrom = null } = request
+    return obtain(session, protocol, request, session.reports.noted(calledFrom, finish as FinishCall<T>))
   }
 
-  private obtain<T>(
-    method: string,
-    options: AcquireOptions,
-    defaultWaitMs: number | undefined,
-    given: Finish<T>,
-  ): Promise<T> {
-    const site = this.site()
-    const calledFrom = this.session.reports.origin(method)
-    const finish = this.session.reports.noted(calledFrom, given)
-    const request = { options, defaultWaitMs, site, ofCallback: false, bare: null, calledFrom }
-    if (site) {
-      return obtain(this.session, this.protocol, request, finish)
-    }
-    return obtain(this.session, this.protocol, request, (obtained) => {
-      if (obtained.kind === 'held') {
-        this.bare.keep(obtained.hold, false)
-      }
-      return finish(obtained)
-    })
-  }
-
-  private state(): Promise<LockState> {
-    return this.protocol.inspect()
-  }
-
-  private site(): CallSite | null {
-    return siteToAcquire(this.session.contexts, this.thread)
-  }
-
-  private ownHold(given: unknown): Hold {
+  /** @internal */
+  protected ownHold(given: unknown): H {
     if (given instanceof Hold && given.isOf(this.session, this.protocol.scope)) {
-      return given
+      return given as H
     }
     throw notAHoldOf(this.name, given)
   }
 
-  private latestHold(): Hold {
+  /** @internal */
+  protected latestHold(): H {
     const site = siteToRelease(this.session.contexts, this.thread)
     const hold = site && enclosingAcquisition(site, this.protocol.scope)?.acquisition.latestLevel
     if (hold) {
-      return hold
+      return hold as H
     }
     if (site?.context.alive === true) {
       throw new NotLockOwnerError(this.name, whyNoHold(site.context, this.protocol.scope))
     }
     return this.bare.take()
+  }
+
+  /** @internal */
+  protected countOfThread(threadId: number): Promise<number> {
+    const held = this.session.held.ofScope(this.protocol.scope)
+    const mine = held.filter(({ thread }) => thread?.id === threadId)
+    return this.countOf(mine.map(({ field }) => field))
+  }
+
+  private async countOf(fields: readonly FieldNames[]): Promise<number> {
+    if (fields.length === 0) {
+      return 0
+    }
+    const { holds } = await this.protocol.inspect()
+    return Math.max(...fields.map((field) => field.find(holds) ?? 0))
   }
 
   private fieldHere(): FieldNames | undefined {
@@ -212,5 +124,3 @@ export class Lock implements AnyLock<Hold> {
       : this.bare.current?.field
   }
 }
-
-showsOnly(Lock, ['name'])

@@ -5,7 +5,7 @@ import type { Context, CallSite } from '../context/context.js'
 import type { Hold } from '../hold.js'
 import { checkCallback } from '../arguments/validate.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
-import { heldOrThrow } from './obtained.js'
+import type { Busy, Held } from '../acquire/call-in-progress.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {
@@ -40,4 +40,11 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     const parts = [{ session, acquisition, siblingMutex, site }]
     return whileHeld({ session, hold, parts }, own, callback)
   })
+}
+
+function heldOrThrow(obtained: Held | Busy): Held {
+  if (obtained.kind === 'busy') {
+    throw obtained.error()
+  }
+  return obtained
 }

@@ -5,6 +5,7 @@ import {
   checkLease,
   Hold,
   refuseIfShared,
+  refuseReleased,
   handedOverOwner,
   untilKnown,
   randomHex,
@@ -42,7 +43,7 @@ export async function handOver(hold: LockHold, options: HandOverOptions = {}): P
   checkOptions('options', options, HAND_OVER_OPTIONS)
   checkLease('keepMs', options.keepMs)
   const { mine, kind, acquisition } = travellingHold(hold)
-  mine.throwIfReleased()
+  refuseReleased(mine)
   const { session } = acquisition
   const id = randomHex(session.runtime, RANDOM_BYTES)
   const keepMs = options.keepMs ?? acquisition.lease.ttlMs
@@ -94,7 +95,7 @@ async function keepForToken(
   if (lossError) {
     throw lossError
   }
-  hold.throwIfReleased()
+  refuseReleased(hold)
   refuseIfShared(acquisition.levelCount)
   const { runtime, options, abandoned } = session
   const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
