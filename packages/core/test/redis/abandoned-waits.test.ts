@@ -50,7 +50,7 @@ it('nothing is remembered of a fair lock that was waited for, whether it was had
   const gone = others.getFairLock('order:42').acquire({ signal: leaving.signal })
   leaving.abort('enough')
   await expect(gone).rejects.toBe('enough')
-  const waiting = others.getFairLock('order:42').acquire({ waitMs: 100 })
+  const waiting = others.getFairLock('order:42').acquire({ waitMs: 1_000 })
   await standing()
   await expect(waiting).rejects.toThrow(LockTimeoutError)
   await next.release()

@@ -239,7 +239,7 @@ describe('a client that Redis does not let in', () => {
       /self-signed certificate/,
     ],
   ])('%s: REDIS_UNAVAILABLE, which says so', async (_why, given, why) => {
-    const opening = service(given, { unavailableTimeoutMs: 200 })
+    const opening = service(given, { unavailableTimeoutMs: 2_000 })
     await expect(opening).rejects.toThrow(RedisUnavailableError)
     await expect(opening).rejects.toThrow(why)
   })

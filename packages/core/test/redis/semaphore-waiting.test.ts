@@ -165,7 +165,7 @@ describe('a caller that waits', () => {
   it('without a limit ends in REDIS_UNAVAILABLE after unavailableTimeoutMs of silence', async () => {
     const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
-    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 500 }, connection)
+    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 2_000 }, connection)
     proxy.blackHole()
     const waiting = cut.getSemaphore(NAME).acquire()
     await expect(soon(waiting)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
@@ -199,7 +199,7 @@ describe('many at once', () => {
     const flow = async (client: LockClient): Promise<void> => {
       for (let i = 0; i < 10; i += 1) await client.getSemaphore(NAME).withPermits(section.enter)
     }
-    await soon(Promise.all([...clients, ...clients, ...clients, ...clients, ...clients].map(flow)), 9_000)
+    await soon(Promise.all([...clients, ...clients, ...clients, ...clients, ...clients].map(flow)), 25_000)
     expect(await section.result()).toEqual(oneAfterAnother(200))
     await expectAtLast(1)
   })

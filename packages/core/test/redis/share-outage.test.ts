@@ -11,7 +11,7 @@ import { describe, it, useRig } from './support/together.js'
 const LOCK = 'share:oauth:42'
 const rig = useRig()
 
-const settings: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 600 }
+const settings: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 2_000 }
 const never = (): never => {
   throw new Error('must not run')
 }

@@ -24,7 +24,7 @@ class PauseRecorder implements Clock {
   now = (): number => systemRuntime.now()
   wallNow = (): number => systemRuntime.wallNow()
   setTimer = (delayMs: number, fire: () => void): { cancel(): void } => {
-    if (delayMs <= 1_000) {
+    if (delayMs <= 128) {
       this.pauses.push(delayMs)
     }
     return systemRuntime.setTimer(delayMs, fire)
