@@ -4,17 +4,19 @@ import { checkPools, checkUse, checkWaits, type PoolAtRest } from '../workload/c
 import { countOf, PERMITS, type Plan } from './work/plan.js'
 import { usesOf } from './work/synchronizer-steps.js'
 
-/** Each names its invariant. */
+/**
+ * Each names its invariant.
+ * @param handOffMs how long permits that came back may be free while a caller waits that fits
+ */
 export const checkSynchronizers = (
-  plan: Plan,
-  events: readonly HistoryEvent[],
-  pools: readonly PoolAtRest[],
+  { plan, events, pools }: { plan: Plan; events: readonly HistoryEvent[]; pools: readonly PoolAtRest[] },
+  handOffMs: number,
 ): readonly string[] => {
   const uses = usesOf(events)
   const faults = faultsIn(events, 2 * plan.settings.resyncMs)
   return [
     ...checkUse(uses, PERMITS).violations,
-    ...checkWaits(uses, faults),
+    ...checkWaits(uses, faults, handOffMs),
     ...checkPools(uses, pools, { permits: PERMITS, calmWires: false }).violations,
     ...checkLatches(plan, events as unknown as readonly SemaphoreEvent[], faults),
   ]

@@ -6,12 +6,13 @@ import {
   type Violation,
 } from '@holdfast/faults/harness'
 import { hasLastingTokens, kindOf } from '../workload/lock-kinds.js'
-import type { FaultName, Plan } from './work/plan.js'
+import type { FaultName, Plan, Settings } from './work/plan.js'
 import { checkAtRest, type Orphan } from './checks/at-rest.js'
 import { checkFreeLocks } from './checks/free-locks.js'
 import { checkTurns } from './checks/turns.js'
 import { areLivesLongEnough, checkDuties, LEGS } from './checks/duties.js'
-import { faultKindOf } from './checks/fault-spans.js'
+import { askedBehindDead } from './checks/dead-waiters.js'
+import { faultKindOf, type FaultSpan } from './checks/fault-spans.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../workload/check-permits.js'
 import { checkSynchronizers } from './synchronizer-verdict.js'
@@ -104,6 +105,23 @@ const isExplained = (events: readonly HistoryEvent[], { lock, owner, atMs }: Ove
 
 const isLoss = (kind: string): boolean => kind === 'data-loss' || kind === 'lock-loss'
 
+/** After a fault, whatever it took is found by then. */
+const healedMsOf = ({ resyncMs }: Settings): number => 2 * resyncMs + 500
+
+type Healing = (fault: Pick<FaultSpan, 'kind' | 'target' | 'fromMs'>, lock: string) => number
+
+/** How long a fault that is over still explains a free lock. */
+const healingOf = (events: readonly HistoryEvent[], settings: Settings): Healing => {
+  const healedMs = healedMsOf(settings)
+  const knownMs = KNOWN_MS + LEGS * settings.slowestMs
+  const askedBehind = askedBehindDead(events, settings.resyncMs)
+  return ({ kind, target, fromMs }, lock) => {
+    if (isFoundAtOnce(kind, lock)) return Math.min(healedMs, knownMs)
+    const askedMs = kind === 'process-killed' && target ? askedBehind(target, lock) : undefined
+    return healedMs + Math.max(0, (askedMs ?? fromMs) - fromMs)
+  }
+}
+
 /** The judgement of the history checkers, and of those who look at Redis from above. */
 export const verdictOn = ({
   plan,
@@ -116,22 +134,20 @@ export const verdictOn = ({
   remains,
   free,
 }: Seen): { findings: Finding[]; figures: Figures } => {
-  const { resyncMs, slowestMs } = plan.settings
-  const healedMs = 2 * resyncMs + 500
+  const { slowestMs } = plan.settings
   const legsMs = LEGS * slowestMs
-  const knownMs = KNOWN_MS + legsMs
   const handOffMs = HAND_OFF_MS + legsMs
-  const healsIn = (fault: string, lock: string): number =>
-    isFoundAtOnce(fault, lock) ? Math.min(healedMs, knownMs) : healedMs
   // Those of permits and latches have checkers of their own.
   const ofLocks = events.filter((event) => !('use' in event) && !('latch' in event))
+  const healsIn = healingOf(ofLocks, plan.settings)
   const { violations, figures } = checkHistory(ofLocks, {
     liveness: { deadlineMs: 2_500, graceMs: 1_000 + legsMs },
     // Nothing is lost without a fault, so that nobody needs the resync; after one it finds what was, and who has died.
     handOff: {
       limitMs: handOffMs,
-      calmMs: healedMs,
-      healsIn: ({ name }, lock) => healsIn(faultKindOf(name), lock),
+      calmMs: healedMsOf(plan.settings),
+      healsIn: ({ name, target, atMs }, lock) =>
+        healsIn({ kind: faultKindOf(name), target, fromMs: atMs }, lock),
       remains,
     },
     grantLagMs: GRANT_LAG_MS,
@@ -150,9 +166,9 @@ export const verdictOn = ({
     ...checkDuties(ofLocks, plan.settings),
     ...checkAtRest(events, orphans),
     ...checkFreeLocks(ofLocks, free, { limitMs: handOffMs, healsIn }),
-    ...checkTurns(ofLocks, plan.settings, healedMs),
+    ...checkTurns(ofLocks, plan.settings, healedMsOf(plan.settings)),
     ...seen.filter((each) => !isExplained(events, each)).map(ofOvertrust),
-    ...checkSynchronizers(plan, events, pools).map((text) => ({
+    ...checkSynchronizers({ plan, events, pools }, handOffMs).map((text) => ({
       ...{ rule: /^I\d+ [a-z]+/.exec(text)?.[0] ?? text, text, lock: undefined, untilMs: Infinity },
     })),
     ...errors

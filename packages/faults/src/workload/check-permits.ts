@@ -1,6 +1,7 @@
 import { isCalm, usedUntilMs, type SemaphoreEvent, type Span, type Use } from './permit-uses.js'
 
 const GRACE_MS = 2_000
+/** On a machine that other programs may keep busy. */
 const HAND_OVER_MS = 1_000
 const CALM_MS = 500
 // Without a fault on the wires an undoing that its caller does not wait for has come through by then.
@@ -50,9 +51,13 @@ const changesOf = (uses: readonly Use[]): { use: string; atMs: number; change: n
     .toSorted((a, b) => a.atMs - b.atMs || a.change - b.change)
 
 /** Every call ends in time, and what is given back is taken by a caller that waits for it. */
-export const checkWaits = (uses: readonly Use[], faults: readonly Span[]): string[] => [
+export const checkWaits = (
+  uses: readonly Use[],
+  faults: readonly Span[],
+  handOverMs = HAND_OVER_MS,
+): string[] => [
   ...uses.flatMap((use) => late(use, faults)),
-  ...[...byName(uses).values()].flatMap((ofName) => notHandedOver(ofName, faults)),
+  ...[...byName(uses).values()].flatMap((ofName) => notHandedOver(ofName, faults, handOverMs)),
 ]
 
 const late = ({ use, beginMs, endMs, killedMs, waitMs }: Use, faults: readonly Span[]): string[] => {
@@ -63,11 +68,11 @@ const late = ({ use, beginMs, endMs, killedMs, waitMs }: Use, faults: readonly S
 }
 
 /** A waiter takes what is given back, or another caller does. */
-const notHandedOver = (uses: readonly Use[], faults: readonly Span[]): string[] =>
+const notHandedOver = (uses: readonly Use[], faults: readonly Span[], handOverMs: number): string[] =>
   uses.flatMap((given) => {
     const { giveMs: fromMs, givenMs, outcome } = given
     if (fromMs === undefined || givenMs === undefined || !isReturned(outcome)) return []
-    const toMs = givenMs + HAND_OVER_MS
+    const toMs = givenMs + handOverMs
     if (!isCalm(faults, { fromMs, toMs }, CALM_MS)) return []
     if (uses.some(({ takenMs = -1 }) => takenMs >= fromMs && takenMs <= toMs)) return []
     const waiting = uses.filter(
@@ -76,7 +81,7 @@ const notHandedOver = (uses: readonly Use[], faults: readonly Span[]): string[] 
     )
     // A caller that wants no more than came back passes those that want more, of whichever process they are.
     const fitting = waiting.find(({ permits }) => permits <= given.permits)
-    return fitting ? [`I4 ${fitting.use} waited ${HAND_OVER_MS} ms for what ${given.use} had given back`] : []
+    return fitting ? [`I4 ${fitting.use} waited ${handOverMs} ms for what ${given.use} had given back`] : []
   })
 
 const isReturned = (outcome = ''): boolean => ['released', 'undefined', 'true'].includes(outcome)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HistoryEvent } from '../../src/harness/index.js'
 import { checkAtRest } from '../../src/simulator/checks/at-rest.js'
+import { askedBehindDead } from '../../src/simulator/checks/dead-waiters.js'
 import { checkFreeLocks } from '../../src/simulator/checks/free-locks.js'
 import { checkDuties } from '../../src/simulator/checks/duties.js'
 import { checkTurns } from '../../src/simulator/checks/turns.js'
@@ -191,6 +192,44 @@ describe('a lock of which Redis has nothing', () => {
     expect(found([...waits('a', 100, 500), ...fault('cut', 50, 120, { lock: 'another' })])).toEqual([
       'I4 free',
     ])
+  })
+})
+
+describe('a dead waiter of a fair lock', () => {
+  const FAIR = 'fair:0'
+  const heartbeatMs = 1_000
+  const call = (process: string, fromMs: number, toMs: number): HistoryEvent[] => [
+    at(fromMs, 'acquire-begin', { process, lock: FAIR, attempt: 'a' }),
+    at(toMs, 'refused', { process, lock: FAIR, attempt: 'a' }),
+  ]
+  const dead = [
+    at(100, 'acquire-begin', { process: 'p1', lock: FAIR, attempt: 'a' }),
+    at(200, 'killed', { process: 'p1', lock: undefined }),
+  ]
+  const asked = (events: readonly HistoryEvent[], process = 'p1', lock = FAIR): number | undefined =>
+    askedBehindDead(
+      [...dead, ...events].sort((a, b) => a.atMs - b.atMs),
+      heartbeatMs,
+    )(process, lock)
+
+  test('delays the next from when that asks, where nobody was heard for more than a heartbeat', () => {
+    const released = at(8_000, 'release-begin', { lock: FAIR, owner: OWNER })
+    expect(asked(call('p2', 9_000, 9_500))).toBe(9_000)
+    expect(asked([...call('p2', 9_000, 9_500), released])).toBe(8_000)
+    expect(asked([...call('p2', 300, 500), ...call('p3', 9_000, 9_500)])).toBe(9_000)
+  })
+
+  test('delays nobody by more than that where others were heard until it counted as dead', () => {
+    const heard = call('p2', 300, 2_300)
+    expect(asked(heard)).toBeUndefined()
+    expect(asked([...heard, ...call('p3', 9_000, 9_500)])).toBeUndefined()
+  })
+
+  test('is one that waited for this lock when it was killed', () => {
+    const later = call('p2', 9_000, 9_500)
+    expect(asked(later, 'p1', 'fair:1')).toBeUndefined()
+    expect(asked(later, 'p2')).toBeUndefined()
+    expect(asked([...later, at(150, 'refused', { process: 'p1', lock: FAIR, attempt: 'a' })])).toBeUndefined()
   })
 })
 

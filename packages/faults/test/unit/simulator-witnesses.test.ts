@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals'
 import { LockLostError } from '@holdfast/core'
 import { Engine, type Keyspace } from '../../src/simulator/engine.js'
 import { LostLevels, levelsIn } from '../../src/simulator/work/lost-levels.js'
+import { planOf } from '../../src/simulator/index.js'
+import { Stage } from '../../src/simulator/work/stage.js'
 import { RemainsOfTheDead } from '../../src/simulator/work/remains.js'
 import { World } from '../../src/simulator/world/world.js'
 import { Attempt, noteLoss, type Held } from '../../src/workload/attempt.js'
@@ -82,6 +84,17 @@ describe('what a dead owner left', () => {
     const seen = await watched(lock, { [lock]: hash, [timeout]: '1' }, timeout)
 
     expect(seen).toEqual([{ lock, mode: 'shared', fromMs: 100, toMs: 500 }])
+  })
+
+  test('is looked for as soon as a process is killed', async () => {
+    const step = { id: '0.0.0', lock: LOCK, way: 'hold', pauseMs: 0, waitMs: 0, abortMs: 0 } as const
+    const tasks = [{ ms: 60_000, asks: 'nothing', isCareless: false }] as const
+    const processes = [{ name: 'p0', callers: [[{ ...step, tasks }]] }]
+    const stage = new Stage({ ...planOf(1), locks: [LOCK], faults: [], processes })
+    await stage.world.run(() => stage.network.primary.engine.keyspace.hash(LOCK) !== undefined, 5_000)
+    for (const each of stage.living) stage.kill(each)
+
+    expect(stage.remains.seen).toMatchObject([{ lock: LOCK, mode: 'exclusive' }])
   })
 
   test('is nothing where the living have it', async () => {

@@ -5,6 +5,8 @@ export interface FaultSpan {
   /** A name of `FAULT_NAMES`; `what`: the remains of a loss of data. */
   readonly kind: string
   readonly lock: string | undefined
+  /** The process that it struck, if it was one. */
+  readonly target: string | undefined
   /** Which key vanished. */
   readonly part: string | undefined
   readonly isLoss: boolean
@@ -28,11 +30,11 @@ export const faultSpansIn = (events: readonly HistoryEvent[]): FaultSpan[] => {
   const spans = new Map<string, FaultSpan>()
   for (const event of events) {
     if (event.kind === 'fault') {
-      const { name, lock, atMs } = event
+      const { name, lock, target, atMs } = event
       const kind = faultKindOf(name)
       const { part } = event as Told
       const isLoss = event.class === 'data-loss' || event.class === 'lock-loss'
-      spans.set(name, { kind, lock, part, isLoss, fromMs: atMs, toMs: Infinity, took: false })
+      spans.set(name, { kind, lock, target, part, isLoss, fromMs: atMs, toMs: Infinity, took: false })
     } else if (event.kind === 'healed') {
       const span = spans.get(event.name)
       if (span) {

@@ -2,13 +2,13 @@ import type { HistoryEvent } from '@holdfast/faults/harness'
 import type { Span } from '../../workload/permit-uses.js'
 import type { Finding } from '../finding.js'
 import type { FreeSpan } from '../work/free-locks.js'
-import { faultSpansIn } from './fault-spans.js'
+import { faultSpansIn, type FaultSpan } from './fault-spans.js'
 
 interface Limits {
   /** How long a lock may be free while somebody waits for it. */
   readonly limitMs: number
-  /** How long a fault that is over still explains that, by its kind. */
-  readonly healsIn: (kind: string, lock: string) => number
+  /** How long a fault that is over still explains that. */
+  readonly healsIn: (fault: FaultSpan, lock: string) => number
 }
 
 /**
@@ -25,7 +25,7 @@ export const checkFreeLocks = (
   const timesOf = (lock: string) => {
     const excused = faults
       .filter((fault) => (fault.lock ?? lock) === lock)
-      .map((fault) => ({ fromMs: fault.fromMs, toMs: fault.toMs + healsIn(fault.kind, lock) }))
+      .map((fault) => ({ fromMs: fault.fromMs, toMs: fault.toMs + healsIn(fault, lock) }))
     const taken = events.flatMap((event) =>
       event.kind === 'acquired' && event.lock === lock ? [{ fromMs: event.atMs, toMs: event.atMs }] : [],
     )

@@ -167,7 +167,6 @@ const FAULTS = {
   }),
   'process-killed': onProcess((participant, stage) => {
     stage.kill(participant)
-    stage.remains.of(participant.process.name)
     return {}
   }),
   'wall-clock': onProcess(({ process }, _, chance) => {

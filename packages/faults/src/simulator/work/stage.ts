@@ -131,6 +131,7 @@ export class Stage {
   kill({ process, callers }: Participant): void {
     process.die()
     this.journal.add(process.name, 'killed')
+    this.remains.of(process.name)
     this.launch(
       `${process.name}'`,
       callers.map(({ stepsLeft }) => stepsLeft),
