@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
-import { Cron } from 'croner'
 import { Queue, Worker } from 'bullmq'
-import cron from 'node-cron'
 import type { LockClient } from '../../src/index.js'
-import { exclusive, ticksOf, type TickOutcome } from '../../src/entries/schedule/index.js'
+import { exclusive, ticksOf } from '../../src/entries/schedule/index.js'
 import { eventually, redisUrl, useHarness } from './support/harness.js'
 
 const TICKS = 30
@@ -71,7 +69,7 @@ describe('a schedule in four processes', () => {
   }, 60_000)
 })
 
-describe('with schedulers that exist', () => {
+describe('with a scheduler that exists', () => {
   const harness = useHarness()
   let clients: LockClient[]
 
@@ -83,39 +81,6 @@ describe('with schedulers that exist', () => {
     (await ticksOf(clients[0]!, name))
       .filter(({ state }) => state === 'done')
       .map(({ tick }) => tick.getTime())
-
-  /** Two clients have schedulers, and one of them runs each tick. */
-  const each = async (start: (name: string, run: (tick: Date) => void) => () => unknown): Promise<void> => {
-    const name = harness.name('report')
-    const outcomes: TickOutcome<unknown>[] = []
-    const stops = clients.map((locks) => {
-      const report = exclusive(name, { locks }, () => undefined)
-      return start(name, (tick) => void report({ tick }).then((outcome) => outcomes.push(outcome)))
-    })
-    await eventually(() => outcomes.length >= 6, 10_000)
-    await Promise.all(stops.map((stop) => stop()))
-    const ticks = await seconds(name)
-    expect(ticks).toEqual(ticks.filter((tick) => tick % 1_000 === 0))
-    expect(outcomes.filter(({ kind }) => kind === 'ran')).toHaveLength(ticks.length)
-    expect(ticks.length).toBeGreaterThanOrEqual(3)
-  }
-
-  it('croner: each second once', async () => {
-    await each((_name, run) => {
-      // The latest: it looks for those before a whole second.
-      const tickOf = (self: Cron): Date =>
-        self.previousRuns(1, new Date(Math.floor(Date.now() / 1_000 + 1) * 1_000))[0]!
-      const job = new Cron('* * * * * *', (self: Cron) => run(tickOf(self)))
-      return () => job.stop()
-    })
-  })
-
-  it('node-cron: each second once, by the time it was scheduled for', async () => {
-    await each((name, run) => {
-      const job = cron.schedule('* * * * * *', ({ date }) => run(date), { name: `${name}${Math.random()}` })
-      return () => job.destroy()
-    })
-  })
 
   it("BullMQ's job scheduler: each job's tick once, also when the job comes twice", async () => {
     const name = harness.name('report')
