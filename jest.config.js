@@ -27,7 +27,7 @@ const words = (text) => text.trim().split(/\s+/)
 
 // Several processes, servers that go away, or very many calls, for long: `npm run test:fleets`.
 const FLEETS = words(`
-  board-accessibility board-many board-pages board-pictures demo examples holder-picture http-outage leaks
+  board-accessibility board-many board-pages board-pictures demo examples http-outage leaks
   metrics-under-faults processes queue-of-workers red-lock-faults red-lock-hung run-harms schedule-processes
   share-processes street torture-of-processes`)
 // Whole programs with their children, topologies, and long files that ask no client in particular: a step of their own.

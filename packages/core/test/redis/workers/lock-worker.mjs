@@ -3,7 +3,6 @@ import { LockClient } from '@holdfast/core'
 import { emit, serveWorker } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { setImmediate } from 'node:timers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openCarrier } from './open-carrier.mjs'
 
 const url = process.env.HOLDFAST_TEST_WORKER_REDIS
@@ -30,9 +29,6 @@ function look(lockName) {
   }
   return { trusted, ensured, aborted }
 }
-
-/** A clock that all processes of a machine share, ms. */
-const sharedNow = () => performance.timeOrigin + performance.now()
 
 const questions = {
   signal: (hold) => hold.signal,
@@ -84,30 +80,6 @@ serveWorker({
     // Not before they are on the wire.
     setImmediate(() => emit('asked'))
     return Object.fromEntries(await Promise.all(answers))
-  },
-  /** Works so many times for `workMs`, under the lock if one is named; tells when it asked, began and ended. */
-  async takeTurns({ lockName, rounds, workMs }) {
-    const turns = []
-    const work = async (asked) => {
-      const from = sharedNow()
-      await sleep(workMs)
-      turns.push({ asked, from, to: sharedNow() })
-    }
-    for (let round = 0; round < rounds; round += 1) {
-      const asked = sharedNow()
-      if (round === 0) emit('asked')
-      await (lockName === null ? work(asked) : locks.getLock(lockName).withLock(() => work(asked)))
-      await sleep(workMs / 4)
-    }
-    return turns
-  },
-  /** Takes a lock and works; tells since when it holds the lock, which it keeps. */
-  async hold(lockName, workMs) {
-    holds.set(lockName, await locks.getLock(lockName).acquire())
-    const from = sharedNow()
-    emit('held')
-    await sleep(workMs)
-    return from
   },
   release: (lockName) => holds.get(lockName).release(),
   acquirePermits: (name, permits) => locks.getSemaphore(name).acquire(permits),
