@@ -31,9 +31,7 @@ const FLEETS = words(`
   metrics-under-faults processes queue-of-workers red-lock-faults red-lock-hung run-harms schedule-processes
   share-processes street torture-of-processes`)
 // Whole programs with their children, topologies, and long files that ask no client in particular: a step of their own.
-const LONG = words(
-  'doctor fencing-sql process-end renewals-spread run topologies-cluster topologies-sentinels',
-)
+const LONG = words('doctor fencing-sql process-end renewals-spread run')
 // Suites of every kind of lock there, and of the plain one with ioredis 5.
 const FOR_LONG = ['conformance-many']
 // Suites that depend most on what a client does when its connection breaks, and the contract of the plain lock. The
