@@ -50,11 +50,7 @@ const run = async ({ url, how, isEmbedded = false }) => {
   try {
     print(`${bold('Holdfast demo')} on ${isEmbedded ? `an ${how}` : `Redis (${how})`}`)
     print(`All keys begin with ${prefix}: and are deleted at the end.`)
-    const limited = within(
-      perform({ crew, redis, prefix, print, isEmbedded }),
-      DEMO_LIMIT_MS,
-      'end of the demo',
-    )
+    const limited = within(perform({ crew, redis, prefix, print }), DEMO_LIMIT_MS, 'end of the demo')
     return await Promise.race([limited, interruption])
   } finally {
     // Acts that still run after an interruption say nothing any more.

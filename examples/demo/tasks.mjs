@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paymentTasks } from './payment-tasks.mjs'
-import { queueTasks } from './queue-tasks.mjs'
 import { scheduleTasks } from './schedule-tasks.mjs'
 import { KEY_TTL_MS, STEP_LIMIT_MS } from './settings.mjs'
 import { nowMs } from './time.mjs'
@@ -19,7 +18,6 @@ export const makeTasks = ({ redis, locks, tell }) => ({
   ...holderTasks(locks, tell),
   ...rivalTasks(locks),
   ...paymentTasks(locks),
-  ...queueTasks(redis, locks),
   ...scheduleTasks(locks, tell),
   close: async () => {
     await locks.close()
