@@ -13,9 +13,9 @@ const ROOMS = {
   entries:
     'index lock-client locks acquire inspect kinds entry diagnostics hold context scripts redis arguments events errors lock-holder keys runtime',
   'lock-client':
-    'lock-thread lock-factory compound synchronizers locks acquire inspect client kinds context options redis arguments events runtime',
-  'lock-thread': 'lock-factory compound locks kinds context runtime',
-  'lock-factory': 'compound locks client kinds context arguments',
+    'lock-thread lock-source synchronizers acquire inspect client context options redis arguments events runtime',
+  'lock-thread': 'lock-source context runtime',
+  'lock-source': 'compound locks client kinds context arguments',
   compound: 'locks acquire client kinds diagnostics hold context redis arguments errors runtime',
   synchronizers:
     'acquire client diagnostics context scripts options redis arguments events errors keys runtime',

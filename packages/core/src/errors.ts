@@ -28,11 +28,11 @@ export type LockErrorCode =
   | 'FENCE_UNDECIDED'
 
 /** Details common to all errors. */
-export interface LockErrorDetails {
-  readonly lockName?: string | undefined
-  readonly owner?: string | undefined
-  readonly cause?: unknown
-}
+type LockErrorDetails = Partial<Pick<LockError, 'lockName' | 'owner'> & Record<'cause', unknown>>
+
+/** The fields of an error that its constructor is given: these, and perhaps those. */
+type DetailsOf<E, These extends keyof E, Those extends keyof E = never> = Pick<E, These> &
+  Partial<Pick<E, Those>>
 
 /** How the lease of a hold ran out. */
 export type LeaseEnd = {
@@ -96,26 +96,14 @@ export interface WaitedPermits {
 }
 
 /** Details of a wait that ended without the lock. */
-export interface TimeoutDetails {
-  readonly lockName: string
-  readonly waitedMs: number
-  readonly holder: LockHolder | undefined
-  readonly placeInLine?: number | undefined
+export interface TimeoutDetails extends DetailsOf<
+  LockTimeoutError,
+  'lockName' | 'waitedMs' | 'holder',
+  'placeInLine' | 'nodes'
+> {
   readonly permits?: WaitedPermits | undefined
-  readonly nodes?: readonly NodeReport[] | undefined
   /** For a RedLock: as far as the nodes answered, only other contenders have nodes, too few for a majority. */
   readonly onlyContenders?: boolean | undefined
-  /** The kind of thing that the message names. Default: "Lock". */
-  readonly what?: string | undefined
-}
-
-/** Details of a call that did not begin to wait. */
-export interface BusyDetails {
-  readonly lockName: string
-  readonly waiting: number
-  readonly maxWaiting: number
-  readonly firstWaitedMs: number | undefined
-  readonly holder: LockHolder | undefined
   /** The kind of thing that the message names. Default: "Lock". */
   readonly what?: string | undefined
 }
@@ -163,8 +151,9 @@ export class LockBusyError extends LockError {
   readonly firstWaitedMs: number | undefined
   readonly holder: LockHolder | undefined
 
-  constructor(details: BusyDetails) {
-    const { lockName, waiting, maxWaiting, firstWaitedMs, holder, what = 'Lock' } = details
+  /** @param what the kind of thing that the message names */
+  constructor(details: Omit<LockBusyError, 'code' | 'owner' | keyof Error>, what = 'Lock') {
+    const { lockName, waiting, maxWaiting, firstWaitedMs, holder } = details
     const first = firstWaitedMs === undefined ? '' : `, the first for ${Math.round(firstWaitedMs)} ms`
     const line = waiting === 0 ? 'it is not free' : `${waiting} wait for it already${first}`
     const held = holder ? `; ${holderInWords(holder)}` : ''
@@ -250,17 +239,13 @@ export class LockLostError extends LockError {
   /** The lease that ran out, and when Redis last confirmed it. `cause` is the error of the last failed renewal. */
   readonly lease: LeaseEnd | undefined
 
-  constructor(details: {
-    lockName: string
-    owner: string
-    reason: LossReason
-    result?: unknown
-    cause?: unknown
-    lease?: LeaseEnd | undefined
-    /** The kind of thing that the message names. Default: "Lock". */
-    what?: string | undefined
-  }) {
-    const { lockName, reason, cause, what = 'Lock' } = details
+  /** @param what the kind of thing that the message names */
+  constructor(
+    details: DetailsOf<LockLostError, 'lockName' | 'owner' | 'reason', 'result' | 'lease'> &
+      Pick<LockErrorDetails, 'cause'>,
+    what = 'Lock',
+  ) {
+    const { lockName, reason, cause } = details
     // When there is a result, the cause is the original loss, which has the details.
     const { lease = details.lease, cause: failure = cause } = cause instanceof LockLostError ? cause : {}
     const why = lease ? leaseInWords(lease, failure) : LOSS_TEXT[reason]
@@ -276,11 +261,7 @@ export class LockLostError extends LockError {
 export class NotLockOwnerError extends LockError {
   declare readonly code: 'NOT_LOCK_OWNER'
   /** @param lockName undefined: the call was not about one lock */
-  constructor(
-    lockName: string | undefined,
-    why: string,
-    details: { owner?: string | undefined; cause?: unknown } = {},
-  ) {
+  constructor(lockName: string | undefined, why: string, details: Omit<LockErrorDetails, 'lockName'> = {}) {
     const said = lockName === undefined ? 'No lock is held' : `Lock "${lockName}" is not held`
     super('NOT_LOCK_OWNER', `${said} by this caller: ${why}.`, {
       lockName,
@@ -438,11 +419,7 @@ export class RedisUnavailableError extends LockError {
 
   constructor(
     message: string,
-    details: LockErrorDetails & {
-      outcome: CommandOutcome
-      transient: boolean
-      waitedMs?: number | undefined
-    },
+    details: LockErrorDetails & DetailsOf<RedisUnavailableError, 'outcome' | 'transient', 'waitedMs'>,
   ) {
     super('REDIS_UNAVAILABLE', message, details)
     this.outcome = details.outcome
@@ -459,7 +436,7 @@ export class QuorumError extends LockError {
   /** The nodes that were asked, or, after a release or a query, those that failed. */
   readonly nodes: readonly NodeReport[]
 
-  constructor(details: { lockName: string; needed: number; nodes: readonly NodeReport[] }) {
+  constructor(details: DetailsOf<QuorumError, 'lockName' | 'needed' | 'nodes'>) {
     const { lockName, needed, nodes } = details
     const said = nodes.map((node) => `node ${node.index} ${whatItDid(node)}`).join('; ')
     const cause = nodes.find(({ error }) => error !== undefined)?.error

@@ -18,9 +18,8 @@ export type {
   PermitExpirableSemaphore,
   PermitLeaseOptions,
 } from './synchronizers/permit-expirable-semaphore.js'
-export type { PermitOptions } from './synchronizers/permit-arguments.js'
 export type { Semaphore } from './synchronizers/semaphore.js'
-export type { WaitOptions } from './synchronizers/wait-limits.js'
+export type { PermitOptions, WaitOptions } from './synchronizers/wait-limits.js'
 export { fencedSet } from './locks/fenced-set.js'
 export type { FencedWrite, FencedWriteResult } from './locks/fenced-set.js'
 export type { LockOptions, PlainLockOptions } from './kinds/lock-options.js'

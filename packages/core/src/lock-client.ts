@@ -2,19 +2,11 @@ import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
 import { Context, type CallSite } from './context/context.js'
 import { awaited, siteToFork, runIn } from './context/ambient.js'
-import type { MultiLock } from './compound/multi-lock.js'
-import type { RedLock, RedLockArguments, RedLockOptions } from './compound/red-lock.js'
 import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
 import { settleWithin } from './runtime/settle-within.js'
-import type { LockEventListener, LockEventName } from './events.js'
-import type { SpinLockOptions } from './kinds/backoff.js'
-import type { FencedLock } from './locks/fenced-lock.js'
-import type { FencedLockOptions } from './kinds/fenced-options.js'
-import type { LockOptions, PlainLockOptions } from './kinds/lock-options.js'
-import type { Lock } from './locks/lock.js'
-import { warnOfShortWatchdog } from './acquire/acquire-options.js'
-import { LockFactory } from './lock-factory.js'
-import type { ReadWriteLock, ReadWriteLockOptions } from './locks/read-write-lock.js'
+import type { LockEvents } from './events.js'
+import { warnOfShortWatchdog, type AcquireOptions } from './acquire/acquire-options.js'
+import { LockSource, type LockHome } from './lock-source.js'
 import type { CountDownLatch } from './synchronizers/count-down-latch.js'
 import type { PermitExpirableSemaphore } from './synchronizers/permit-expirable-semaphore.js'
 import type { Semaphore } from './synchronizers/semaphore.js'
@@ -35,7 +27,7 @@ import { showsOnly } from './runtime/shows-only.js'
 const RUN_OPTIONS = { signal: true } as const
 const FORK_OPTIONS = { detached: true } as const
 const CLOSE_OPTIONS = { graceMs: true } as const
-const EVENTS: readonly LockEventName[] = [
+const EVENTS: readonly (keyof LockEvents)[] = [
   'lost',
   'renewal-failed',
   'unreachable',
@@ -49,10 +41,11 @@ const EVENTS: readonly LockEventName[] = [
  * One participant: all locks from it are held under its client id. A service needs one per process and Redis. Opens
  * one extra connection, for messages, and never closes a connection it was given.
  */
-export class LockClient {
+export class LockClient extends LockSource {
   /** @internal */
   readonly session: OpenSession
-  private readonly locks: LockFactory
+  /** @internal */
+  protected readonly home: LockHome
   private readonly synchronizers: SynchronizerFactory
   private readonly inbox: ClientChannel
   private closing: Promise<void> | null = null
@@ -66,10 +59,11 @@ export class LockClient {
   /** @internal */
   constructor(redis: unknown, options: LockClientOptions | undefined, port: RedisPort)
   constructor(redis: unknown, options?: LockClientOptions, port?: RedisPort) {
+    super()
     const resolved = resolveOptions(options, sourceIn(redis) ?? undefined)
     this.session = openSession(port ?? portOf(redis, resolved), resolved)
     this.inbox = new ClientChannel(this.session.waiter.topics, this.session)
-    this.locks = new LockFactory(this.session, this.inbox)
+    this.home = { session: this.session, inbox: this.inbox, thread: null }
     this.synchronizers = new SynchronizerFactory(this.session)
     warnOfShortWatchdog(resolved.lockWatchdogTimeout)
   }
@@ -105,82 +99,6 @@ export class LockClient {
     return this.session.clientId
   }
 
-  /** Returns a reentrant lock of this name. @throws InvalidArgumentError, ClientClosedError */
-  getLock(name: string, options?: PlainLockOptions): Lock {
-    return this.locks.lock(name, options, null)
-  }
-
-  /**
-   * Returns a lock that is granted in order of arrival, across processes (I10). A waiter whose process has died
-   * delays the next one by at most two `resyncInterval`s.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getFairLock(name: string, options?: LockOptions): Lock {
-    return this.locks.fairLock(name, options, null)
-  }
-
-  /**
-   * Returns a lock for many readers or one writer. Keep the object if calls outside contexts use `unlock()`: the
-   * lock object records what they hold.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getReadWriteLock(name: string, options: ReadWriteLockOptions = {}): ReadWriteLock {
-    return this.locks.readWriteLock(name, options, null)
-  }
-
-  /**
-   * Returns a lock whose holds carry fencing tokens, for a resource that rejects older ones. Use a name for one
-   * kind of lock only: an acquisition through `getLock` gets no token and is not counted.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getFencedLock(name: string, options?: FencedLockOptions): FencedLock {
-    return this.locks.fencedLock(name, options, null)
-  }
-
-  /**
-   * Returns a lock whose waiters retry with a backoff: no channel, no messages. For very many short-lived names.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getSpinLock(name: string, options?: SpinLockOptions): Lock {
-    return this.locks.spinLock(name, options, null)
-  }
-
-  /**
-   * Returns a lock that its own holder cannot acquire again: the attempt fails with NotReentrantError.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getNonReentrantLock(name: string, options?: LockOptions): Lock {
-    return this.locks.nonReentrantLock(name, options, null)
-  }
-
-  /**
-   * Returns a non-reentrant lock that is granted in order of arrival, like `getFairLock`.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getNonReentrantFairLock(name: string, options?: LockOptions): Lock {
-    return this.locks.nonReentrantFairLock(name, options, null)
-  }
-
-  /**
-   * Makes one lock of several locks, which is held when all of them are; they may be of any kind and of several
-   * clients. Contexts of this client decide about ownership.
-   * @throws InvalidArgumentError no lock, the same one twice, or not a lock; ClientClosedError
-   */
-  getMultiLock(...locks: Lock[]): MultiLock {
-    return this.locks.multiLock(locks, null)
-  }
-
-  /**
-   * Makes one lock of locks on several independent Redis nodes, each of its own client: it is held with a majority
-   * of them. Contexts of this client decide about ownership.
-   * @throws InvalidArgumentError, ClientClosedError
-   */
-  getRedLock(...locks: Lock[]): RedLock
-  getRedLock(locks: readonly Lock[], options?: RedLockOptions): RedLock
-  getRedLock(...args: RedLockArguments): RedLock {
-    return this.locks.redLock(args, null)
-  }
-
   /**
    * Returns a semaphore: it limits concurrency to its number of permits. A permit has no owner and no lease.
    * @throws InvalidArgumentError, ClientClosedError
@@ -212,7 +130,7 @@ export class LockClient {
    *   held stay held
    * @throws InvalidArgumentError
    */
-  run<T>(callback: () => T, options: { signal?: AbortSignal | undefined } = {}): T {
+  run<T>(callback: () => T, options: Pick<AcquireOptions, 'signal'> = {}): T {
     checkWork('callback', callback)
     checkOptions('options', options, RUN_OPTIONS)
     const signal = nativeSignal(options.signal)
@@ -244,7 +162,7 @@ export class LockClient {
   /** Creates a logical thread that is passed explicitly, without AsyncLocalStorage. */
   thread(): LockThread {
     const context = new Context(this.session.nextThreadId(), null)
-    return new LockThread(context, this.locks)
+    return new LockThread(context, this.home)
   }
 
   /** The id of the logical thread around the caller, for `isHeldByThread`; undefined outside any context. */
@@ -266,7 +184,7 @@ export class LockClient {
   }
 
   /** Adds a listener. One that throws affects neither the lock nor other listeners. @throws InvalidArgumentError */
-  on<E extends LockEventName>(event: E, listener: LockEventListener<E>): this {
+  on<E extends keyof LockEvents>(event: E, listener: (event: LockEvents[E]) => void): this {
     checkOneOf('event', event, EVENTS)
     checkFunction('listener', listener)
     this.session.events.on(event, listener)
@@ -274,7 +192,7 @@ export class LockClient {
   }
 
   /** Removes a listener. @throws InvalidArgumentError */
-  off<E extends LockEventName>(event: E, listener: LockEventListener<E>): this {
+  off<E extends keyof LockEvents>(event: E, listener: (event: LockEvents[E]) => void): this {
     checkOneOf('event', event, EVENTS)
     checkFunction('listener', listener)
     this.session.events.off(event, listener)
@@ -287,7 +205,7 @@ export class LockClient {
    * @param options.graceMs how long holders have to finish, ms, default: the client's `graceMs`, 5,000
    * @throws InvalidArgumentError
    */
-  close(options: { graceMs?: number | undefined } = {}): Promise<void> {
+  close(options: Pick<LockClientOptions, 'graceMs'> = {}): Promise<void> {
     checkOptions('options', options, CLOSE_OPTIONS)
     const { graceMs = this.session.options.graceMs } = options
     checkDuration('graceMs', graceMs, 'zero')

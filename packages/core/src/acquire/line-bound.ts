@@ -8,7 +8,7 @@ import { countListeners } from '../scripts/lock.js'
 export interface Wanted {
   readonly lockName: string
   readonly key: string
-  /** See `BusyDetails`. */
+  /** The kind of thing that the message names. Default: "Lock". */
   readonly what?: string
   readonly holder: () => LockBusyError['holder']
 }
@@ -104,6 +104,7 @@ export class LineBound implements CallerLine {
     const { firstStartedAt } = this.here
     const firstWaitedMs =
       this.isFirst || firstStartedAt === undefined ? undefined : session.runtime.now() - firstStartedAt
-    return new LockBusyError({ ...wanted, waiting, maxWaiting, firstWaitedMs, holder: wanted.holder() })
+    const { lockName, what } = wanted
+    return new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder: wanted.holder() }, what)
   }
 }

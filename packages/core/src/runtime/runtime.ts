@@ -2,21 +2,17 @@ import { AsyncResource } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { nanoid } from 'nanoid'
 
-/** The source of time, replaceable in tests. All in ms. */
-export interface Clock {
+/**
+ * Everything a client takes from its process except the connection to Redis: time, scheduling, randomness and ids. A
+ * simulator that replaces it can replay a run from a seed. All times in ms.
+ */
+export interface Runtime {
   /** Reads the monotonic clock. */
   now(): number
   /** Reads the wall clock; only used to notice that the machine was suspended. */
   wallNow(): number
   /** Calls `fire` once after `delayMs`, unless cancelled before. */
   setTimer(delayMs: number, fire: () => void): { cancel(): void }
-}
-
-/**
- * Everything a client takes from its process except the connection to Redis: time, scheduling, randomness and ids. A
- * simulator that replaces it can replay a run from a seed.
- */
-export interface Runtime extends Clock {
   /**
    * Runs `work` after the current turn of the event loop, which includes reading from connections: like
    * `setImmediate`.
@@ -33,6 +29,9 @@ export interface Runtime extends Clock {
   /** Draws `count` unpredictable bytes. The caller owns the array. */
   bytes(count: number): Uint8Array
 }
+
+/** The source of time, replaceable in tests. */
+export type Clock = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 
 // Timers made inside a user's async context would keep that request's stores alive, and run in its name.
 const outside = new AsyncResource('holdfast')

@@ -1,13 +1,7 @@
 import { InvalidArgumentError } from '../errors.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkInteger, checkOptions } from '../arguments/validate.js'
-import { PERMIT_WAIT_OPTIONS, type PermitWaitOptions } from './wait-limits.js'
-
-/** The limits of a call for permits, and their number. */
-export interface PermitOptions extends PermitWaitOptions {
-  /** Number of permits, all or none. Default 1. */
-  permits?: number | undefined
-}
+import { PERMIT_WAIT_OPTIONS, type PermitOptions } from './wait-limits.js'
 
 const PERMIT_OPTIONS: KnownKeys<PermitOptions> = { ...PERMIT_WAIT_OPTIONS, permits: true }
 

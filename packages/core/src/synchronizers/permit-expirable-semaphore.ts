@@ -17,10 +17,10 @@ import { borrow } from '../client/borrowed-permits.js'
 import { checkCount, checkId, idsOf } from './permit-arguments.js'
 import { Permit, withPermit, type PermitGrant } from './permit.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
-import { PERMIT_WAIT_OPTIONS, permitLimits, type PermitWaitOptions } from './wait-limits.js'
+import { PERMIT_WAIT_OPTIONS, permitLimits, type PermitOptions } from './wait-limits.js'
 
 /** The limits of a call for permits, and their lease. */
-export interface PermitLeaseOptions extends PermitWaitOptions {
+export interface PermitLeaseOptions extends Omit<PermitOptions, 'permits'> {
   /** The lease of the permit, ms: it is released automatically after it. Default: no expiry. */
   leaseMs?: number | undefined
 }

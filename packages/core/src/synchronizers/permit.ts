@@ -252,7 +252,7 @@ export class Permit {
   }
 
   private lostBy(reason: LossReason, end: { lease?: LeaseEnd; cause?: unknown } = {}): LockLostError {
-    return new LockLostError({ lockName: this.home.name, owner: this.id, reason, what: WHAT, ...end })
+    return new LockLostError({ lockName: this.home.name, owner: this.id, reason, ...end }, WHAT)
   }
 }
 
@@ -276,7 +276,7 @@ export async function withPermit<T>(
     const { lossError } = permit
     const { name: lockName, id: owner } = permit
     const reason = lossError?.reason ?? 'gone'
-    throw new LockLostError({ lockName, owner, reason, result, cause: lossError, what: WHAT })
+    throw new LockLostError({ lockName, owner, reason, result, cause: lossError }, WHAT)
   }
   return result
 }

@@ -13,14 +13,18 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
-/** The limits of a wait for permits. */
-export interface PermitWaitOptions extends WaitOptions {
+/** The limits of a call for permits, and their number. */
+export interface PermitOptions extends WaitOptions {
   /**
    * The call rejects with LockBusyError at once, instead of waiting, where so many wait for permits already: callers of this
    * client, and each other client that waits as one. 0: it never waits. Default: the client's `maxWaiting`, else no bound.
    */
   maxWaiting?: number | undefined
+  /** Number of permits, all or none. Default 1. */
+  permits?: number | undefined
 }
+
+export type PermitWaitOptions = Omit<PermitOptions, 'permits'>
 
 export const WAIT_OPTIONS: KnownKeys<WaitOptions> = { waitMs: true, signal: true }
 
