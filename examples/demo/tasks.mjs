@@ -74,7 +74,7 @@ const holderTasks = (locks, tell) => {
   let leave = () => undefined
   locks.on('waiting', () => tell('waiting'))
   return {
-    /** Takes the lock and never gives it back. */
+    /** Takes the lock and never releases it. */
     hold: async ({ lockName }) => {
       const { owner } = await locks.getLock(lockName).acquire({ waitMs: STEP_LIMIT_MS })
       return { owner, at: nowMs() }

@@ -85,7 +85,7 @@ await election.close()
 await following
 
 const columns = Math.ceil(Math.max(...terms.map(({ to }) => to)) / COLUMN_MS) + 1
-console.log(`the token of the leader, every ${COLUMN_MS} ms; x: killed, >: gave the lead away`)
+console.log(`the token of the leader, every ${COLUMN_MS} ms; x: killed, >: resigned the lead`)
 for (const name of NAMES) {
   const row = Array.from({ length: columns }, () => '·')
   for (const { from, to, token, end } of terms.filter((each) => each.name === name)) {

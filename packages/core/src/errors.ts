@@ -206,7 +206,7 @@ function permitsInWords({ wanted, free = 0, isMissing }: WaitedPermits): string 
  * Why a hold was lost. `expired`: its trusted time ran out before a renewal succeeded, or its fixed lease ended.
  * `gone`: Redis reports that this owner does not hold the lock. `forced`: `forceUnlock` was called. `closed`: the
  * client was closed while the lock was held. `context-ended`: the context that took it has ended. `handed-over`: its holder
- * gave it to a successor, which is a loss for the code that still works under it.
+ * granted it to a successor, which is a loss for the code that still works under it.
  */
 export type LossReason = 'expired' | 'gone' | 'forced' | 'closed' | 'context-ended' | 'handed-over'
 

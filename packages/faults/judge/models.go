@@ -14,7 +14,7 @@ type op int
 
 const (
 	take op = iota
-	// The belief is over: given back, lost, dead, or its lease is not trusted any longer.
+	// The belief is over: released, lost, dead, or its lease is not trusted any longer.
 	end
 	// A writer keeps the lock as a reader.
 	downgrade

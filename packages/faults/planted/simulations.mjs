@@ -27,7 +27,7 @@ const OUTSIDE_NAMES = {
   'of leases that are shortened, which no caller does': [
     'a lease that was shortened is trusted for as long as before',
   ],
-  'of settings that no world has': ['a lock is given although somebody listens who would never be told'],
+  'of settings that no world has': ['a lock is granted although somebody listens who would never be told'],
   'of a machine that sleeps, a Java client, and a client that is closed during its calls, which no world has':
     ['a grant is trusted although the machine slept', 'a call without an answer outlives its client'],
   'of calls that no caller makes': [

@@ -68,7 +68,7 @@ async function killed(side: Side): Promise<void> {
   await eventually(async () => (await inboxes()) < before)
 }
 
-/** How long Java waited after the lock was given back. It gives it back in turn. */
+/** How long Java waited after the lock was released. It releases it in turn. */
 async function servedAfter(holder: Side, kind: Kind, locked: Promise<{ to: number }>): Promise<number> {
   const { to: freed } = await call(holder, 'unlock', kind)
   const { to } = await locked

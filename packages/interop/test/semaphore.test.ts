@@ -87,7 +87,7 @@ describe.each(pairings)('%s gives, %s waits', (giving, waiting) => {
     const give = (verb: string, options = {}) => one.call('a', verb, 'permits', POOL, options)
     const want = (verb: string, options = {}) => other.call('b', verb, 'permits', POOL, options)
 
-    it('counts for both, and either gives back what the other took', async () => {
+    it('counts for both, and either releases what the other took', async () => {
       await give('trySetPermits', { permits: 2 })
       const { value: id } = await give('acquire', { lease: 10_000 })
       expect(id).toMatch(/^[0-9a-f]{32}$/)

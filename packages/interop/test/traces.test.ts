@@ -22,9 +22,9 @@ const taking =
     await call('lock')
     await note('re-enter')
     await call('unlock')
-    await note('give back one level')
+    await note('release one level')
     await call('unlock')
-    await note('give back')
+    await note('release')
     await call('lock', { lease: 10_000 })
     await note('take for 10 s')
     await call('forceUnlock')
@@ -51,7 +51,7 @@ const waiting =
     await eventually(async () => !kindIsFair(wanted) || (await sides.redis.pttl(NAME)) > 15_000)
     await note('handed over')
     await side.call(other, 'unlock', wanted, NAME)
-    await note('given back')
+    await note('released')
   }
 
 const kindIsFair = (kind: Kind): boolean => kind === 'fair'
@@ -63,7 +63,7 @@ const downgrading: Scenario = async (side, [me], note) => {
   await side.call(me, 'unlock', 'write', NAME)
   await note('read on')
   await side.call(me, 'unlock', 'read', NAME)
-  await note('give back')
+  await note('release')
 }
 
 const counting: Scenario = async (side, [me], note) => {
@@ -73,7 +73,7 @@ const counting: Scenario = async (side, [me], note) => {
   await call('acquire', { permits: 2 })
   await note('take 2')
   await call('release', { permits: 1 })
-  await note('give back 1')
+  await note('release 1')
   await call('addPermits', { permits: 2 })
   await note('add 2')
   await call('drain')
@@ -87,7 +87,7 @@ const expiring: Scenario = async (side, [me], note) => {
   const { value: id } = await call('acquire', { lease: 10_000 })
   await note('take one for 10 s')
   await call('release', { id: id as string })
-  await note('give it back')
+  await note('release it')
 }
 
 const latching: Scenario = async (side, [me], note) => {
@@ -117,8 +117,8 @@ const SCENARIOS: readonly [string, Scenario, string[]][] = [
     taking('fenced'),
     [
       tokens('re-enter', 2, 1),
-      tokens('give back one level', 2, 1),
-      tokens('give back', 2, 1),
+      tokens('release one level', 2, 1),
+      tokens('release', 2, 1),
       tokens('take for 10 s', 3, 2),
       tokens('free by force', 3, 2),
     ],
@@ -126,7 +126,7 @@ const SCENARIOS: readonly [string, Scenario, string[]][] = [
   [
     'write lock',
     taking('write'),
-    ['re-enter: order ends after: 60 → 30', `give back: ${WRITER_WAKES}`, `free by force: ${WRITER_WAKES}`],
+    ['re-enter: order ends after: 60 → 30', `release: ${WRITER_WAKES}`, `free by force: ${WRITER_WAKES}`],
   ],
   [
     'read lock',
@@ -149,10 +149,10 @@ const SCENARIOS: readonly [string, Scenario, string[]][] = [
   [
     'write lock with a writer behind',
     waiting('write', 'write'),
-    [`handed over: ${WRITER_WAKES}`, `given back: ${WRITER_WAKES}`],
+    [`handed over: ${WRITER_WAKES}`, `released: ${WRITER_WAKES}`],
   ],
   ['write lock with a reader behind', waiting('write', 'read'), [`handed over: ${WRITER_WAKES}`]],
-  ['read lock with a writer behind', waiting('read', 'write'), [`given back: ${WRITER_WAKES}`]],
+  ['read lock with a writer behind', waiting('read', 'write'), [`released: ${WRITER_WAKES}`]],
   [
     'write lock, then both, then read',
     downgrading,

@@ -74,7 +74,7 @@ export class Mutex {
   }
 
   /**
-   * Gives the mutex back, and waits until Redis has it; without effect when it is not acquired or was lost.
+   * Releases the mutex, and waits until Redis has it; without effect when it is not acquired or was lost.
    * @throws RedisUnavailableError
    */
   async release(): Promise<void> {

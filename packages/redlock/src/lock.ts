@@ -12,7 +12,7 @@ export interface ExecutionResult {
 
 /** Calls of a lock to the redlock that made it. */
 export interface LockKeeper {
-  /** Gives a lock back. @throws ExecutionError */
+  /** Releases a lock. @throws ExecutionError */
   release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>
   /** Makes a lock last longer: it resolves with the lock that replaces it. @throws ExecutionError */
   extend(lock: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock>
@@ -20,7 +20,7 @@ export interface LockKeeper {
 
 /** Resources that are locked until `expiration`. */
 export class Lock {
-  /** Makes the lock that a redlock gives. A copy of one releases and extends nothing. */
+  /** Makes the lock that a redlock returns. A copy of one releases and extends nothing. */
   // eslint-disable-next-line max-params -- as redlock has it
   constructor(
     readonly redlock: LockKeeper,
@@ -33,13 +33,13 @@ export class Lock {
     readonly settings?: Partial<Settings>,
   ) {}
 
-  /** The holds of Holdfast that the lock consists of: one for each Redis client that has given it. */
+  /** The holds of Holdfast that the lock consists of: one for each Redis client that has granted it. */
   get holds(): readonly LockHold[] {
     return heldBy(this)?.holds ?? []
   }
 
   /**
-   * Gives the lock back, and waits until a quorum of the Redis clients has answered.
+   * Releases the lock, and waits until a quorum of the Redis clients has answered.
    * @throws ExecutionError fewer than a quorum still had it
    */
   release(): Promise<ExecutionResult> {

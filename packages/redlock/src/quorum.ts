@@ -50,7 +50,7 @@ export class Quorum {
     return new Ballot(this.#members.length, this.report)
   }
 
-  /** Waits until a quorum has given the lock, or no attempt is left. */
+  /** Waits until a quorum has granted the lock, or no attempt is left. */
   async acquire(request: LockRequest, settings: RetrySettings): Promise<Outcome & { taken: Taken | null }> {
     const log = new AttemptLog(settings)
     const [only, ...others] = this.#members

@@ -76,7 +76,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
   }
 
   /**
-   * Gives a lock back, and waits until a quorum has answered.
+   * Releases a lock, and waits until a quorum has answered.
    * @throws ExecutionError fewer than a quorum still had it
    */
   async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
@@ -109,7 +109,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
     }
     const extended = await this.#quorum.operate(taken, used, (ballot) => taken.extend(duration, ballot))
     const { attempts } = agreed(extended)
-    // It can still be released, as with redlock: many programs do not keep what extend gives.
+    // It can still be released, as with redlock: many programs do not keep what extend returns.
     existing.expiration = 0
     const { driftFactor } = used
     const expiration = expirationOf({ duration, driftFactor }, taken.trustedForMs, wallNow())
@@ -118,7 +118,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
   }
 
   /**
-   * Runs the routine while it holds all resources, extends the lock before it ends, and gives it back. The signal
+   * Runs the routine while it holds all resources, extends the lock before it ends, and releases it. The signal
    * aborts as soon as the lock is lost, before anybody else can have it; `signal.error` says why.
    * @throws what the routine throws; ExecutionError not acquired, or lost before the end; InvalidArgumentError
    */

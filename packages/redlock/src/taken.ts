@@ -22,7 +22,7 @@ export class Taken {
     return [...this.#holds.values()]
   }
 
-  /** @returns false: it has ended, and the hold has to be given back */
+  /** @returns false: it has ended, and the hold has to be released */
   add(client: RedisClient, hold: LockHold): boolean {
     if (!this.#isOver) {
       this.#holds.set(client, hold)
@@ -69,13 +69,13 @@ export class Taken {
     })
   }
 
-  /** Gives all back. What a Redis does not answer is sent again by Holdfast, in the background at last. */
+  /** Releases all. What a Redis does not answer is sent again by Holdfast, in the background at last. */
   release(ballot: Ballot): void {
     this.#isOver = true
     this.#ask(ballot, async (hold) => isReleased(await hold.release()))
   }
 
-  /** Gives back what too few have given. Resolves when they have it. */
+  /** Releases what too few have granted. Resolves when they have it. */
   async abandon(): Promise<void> {
     this.#isOver = true
     await Promise.allSettled(this.holds.map((hold) => hold.release()))

@@ -27,7 +27,7 @@ export interface ExtensionTerms {
 // An extension that failed is tried again after this part of the time that is left.
 const AGAIN_AFTER = 0.2
 
-/** Runs a routine while a lock is kept, and gives the lock back afterwards. */
+/** Runs a routine while a lock is kept, and releases the lock afterwards. */
 export async function runUsing<T>(lock: Lock, terms: ExtensionTerms, routine: Routine<T>): Promise<T> {
   const keeper = new LockExtender(lock, terms)
   try {

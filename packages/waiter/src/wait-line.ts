@@ -26,7 +26,7 @@
  * - A message during an attempt may be about a state the attempt did not see (I4). So wakes
  *   are counted, and a refusal is final only if none came since its attempt was sent.
  * - A head that leaves may have consumed a message meant for the line. So its successor tries at once and
- *   does not wait for the attempt in flight; whatever that attempt still obtains is given back (I8).
+ *   does not wait for the attempt in flight; whatever that attempt still obtains is released (I8).
  * - An attempt in flight may obtain what is offered, or be refused just before it. So a head that is trying
  *   gets no offers.
  * - A line that stands back may be woken meanwhile, above all by its own message. So a wake does not end it: the

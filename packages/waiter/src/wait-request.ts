@@ -2,7 +2,7 @@
 export type Attempt<T> =
   /**
    * `retryAfterMs`: when the next caller may try even without a message. `takesAll`: nothing is available until this
-   * is given back, so wakes that came before are void. `left`: how much is still available; the first caller in line
+   * is released, so wakes that came before are void. `left`: how much is still available; the first caller in line
    * whose `wants` is no more than that tries next.
    */
   | { kind: 'done'; value: T; retryAfterMs?: number; takesAll?: boolean; left?: number }

@@ -130,7 +130,7 @@ export class Waiter {
   /**
    * Rejects every wait with `reason` and removes all timers, listeners and subscriptions. Resolves when the source
    * has confirmed, after `resyncIntervalMs` at the latest; a source that hangs is unsubscribed when it replies.
-   * Attempts in flight are not awaited: what they still obtain is given back. May be called twice.
+   * Attempts in flight are not awaited: what they still obtain is released. May be called twice.
    */
   close(reason: unknown): Promise<void> {
     if (this.closed) {

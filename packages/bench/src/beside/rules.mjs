@@ -40,7 +40,7 @@ const release = {
     (await redis.hget(key, 'writer')) === text ? redis.hdel(key, 'writer') : 0,
 }
 
-/** The first words of its row: how it takes its lock, and how it gives it back. */
+/** The first words of its row: how it takes its lock, and how it releases it. */
 export const RULES = [
   ['redis-py Lock', 'blindly', 'compares'],
   ['python-redis-lock', 'after a GET', 'compares'],

@@ -58,7 +58,7 @@ export async function keep(
 }
 
 /**
- * A lock that another client's release gave is trusted for a second or two, until its own lease is asked for: for less
+ * A lock that another client's release granted is trusted for a second or two, until its own lease is asked for: for less
  * than the grace that a command has before the end of the trust.
  */
 async function confirm(

@@ -110,7 +110,7 @@ class Run {
     return this.endedFor === undefined ? code : this.lost(this.endedFor)
   }
 
-  /** Ends what it has started, and gives the lock back. */
+  /** Ends what it has started, and releases the lock. */
   async close(): Promise<void> {
     this.isOver = true
     clearInterval(this.follower)

@@ -354,7 +354,7 @@ describe('holdfast top', () => {
     expect(last.contended[0]).toMatchObject({ name: name('busy'), waiting: 5 })
     expect(last.longestHeld.slice(0, 2).map((each) => each.name)).toEqual([name('busy'), name('calm')])
     expect(last.longestWaits[0]).toMatchObject({ name: name('busy') })
-    // The screen apart, drawn from its start each time, and given back.
+    // The screen apart, drawn from its start each time, and restored.
     expect(drawn.startsWith('\u001B[?1049h')).toBe(true)
     expect(drawn.endsWith('\u001B[?25h\u001B[?1049l')).toBe(true)
     expect(drawn.split('\u001B[H').length).toBeGreaterThan(2)
@@ -391,7 +391,7 @@ describe('in a terminal', () => {
     expect(stdout).toMatch(/; \d+ more in between/)
   })
 
-  it('top takes the screen, and gives it back', async () => {
+  it('top takes the screen, and restores it', async () => {
     const hold = await one.getLock(name('a')).acquire()
     const showing = onTerminal(['top', `${prefix}*`, '--every', '50ms', '--for', '500ms'])
     const { stdout } = await showing

@@ -102,7 +102,7 @@ describe('holdfast run', () => {
   })
 
   it.each([[], ['--fair'], ['--write']])(
-    'behind a holder that gives it the lock, the command runs to its own end (%j)',
+    'behind a holder whose release grants it the lock, the command runs to its own end (%j)',
     async (...options) => {
       const first = start(...options, ...ENDLESS)
       await groupOf(first)
@@ -133,7 +133,7 @@ describe('holdfast run', () => {
     expect(cli.stdout).toBe('')
   })
 
-  it('ends what the command leaves behind in its group before it gives the lock back', async () => {
+  it('ends what the command leaves behind in its group before it releases the lock', async () => {
     const cli = start('--grace', '100ms', '--', 'sh', '-c', 'trap "" TERM; sleep 100 & echo group $$')
     const group = await groupOf(cli)
     expect(await cli.ended).toBe(0)

@@ -47,7 +47,7 @@ const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
  *      │                   │  │
  *      │ caller left       │  └── last release begins ──► released     renewal stops before the command is sent
  *      ▼                   └── expired, gone, forced ───► lost         every level's signal aborts
- *   given back
+ *   released
  *
  * The last release may pass the lock on to an acquisition of this client that waits: `trying ──taken over──► held(1)`,
  * and the hold in Redis continues under its name.

@@ -14,7 +14,7 @@ interface RecentHold {
   heard: number
   /** Connections of other clients that listen. */
   others: number
-  /** How it ended, once the release has its reply: another waiter was given the lock, or others were told. */
+  /** How it ended, once the release has its reply: another waiter was granted the lock, or others were told. */
   end: 'unknown' | 'given' | 'announced'
 }
 

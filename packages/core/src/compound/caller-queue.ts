@@ -32,7 +32,7 @@ const linesOf = new WeakMap<LockServices, Map<string, CallerGroup>>()
 
 /**
  * Callers of one client that wait for the same locks try one by one, in order of arrival: of two that try at once,
- * each may get what the other needs and give it back, again and again, the more often the longer replies take. A
+ * each may get what the other needs and release it, again and again, the more often the longer replies take. A
  * caller that does not wait tries outside the queue; so does one that already holds some of the locks, because the
  * head may be waiting for those.
  *

@@ -77,7 +77,7 @@ export class CompoundHold extends LockHold {
   /**
    * @internal Adds a member while enough others are held and trusted at this moment. Levels that are lost never come
    * back, so enough of them have been held all the time since the lock was taken: a vote that joins prolongs nothing
-   * that had ended (I1). @returns false: the caller gives it back
+   * that had ended (I1). @returns false: the caller releases it
    */
   join(level: MemberHold, members: readonly Member[]): boolean {
     const isKnown = this.current.some(({ member }) => member === level.member)

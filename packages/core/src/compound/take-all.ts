@@ -12,7 +12,7 @@ import {
   type MemberHold,
 } from './member.js'
 
-// In this time the other has heard that it was refused, and given back its part.
+// In this time the other has heard that it was refused, and released its part.
 const MOST_INSISTENCE = 3
 
 type Obstacle = Exclude<MemberAnswer, { kind: 'held' }>
@@ -61,7 +61,7 @@ export async function takeAll(
 
 /**
  * Tries the rest with one member in hand, and some times more if that is before all that refuse. Several callers that
- * each have a part would refuse each other for long: of two, one gives its part back at once, and the other gets it.
+ * each have a part would refuse each other for long: of two, one releases its part at once, and the other gets it.
  */
 async function insist(
   call: CompoundCall,

@@ -78,7 +78,7 @@ export interface EntryCommands {
    *   grant
    */
   onGrantedElsewhere?(forMs: number | undefined): void
-  /** Its release failed at a stranger's key: else it would still be given the lock, for as long as it counts as alive. */
+  /** Its release failed at a stranger's key: else it would still be granted the lock, for as long as it counts as alive. */
   leaveLine?(owner: string): void
   /** A release freed the lock, and its message reached no connection. */
   onUnheardRelease?(): void

@@ -2,7 +2,7 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { SoonestTimer } from '../runtime/soonest-timer.js'
 import type { Clock } from '../runtime/runtime.js'
 
-/** A kind of lock that a release gives to a waiter. */
+/** A kind of lock that a release grants to a waiter. */
 export interface GrantedLock {
   readonly key: string
   /**

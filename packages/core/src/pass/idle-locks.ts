@@ -14,7 +14,7 @@ export interface IdleHolder {
   readonly field: { isNamed(owner: string): boolean }
   /** A message reports a forced release: nobody gets it until Redis has said whether that is true. */
   readonly lease: { doubtForced(): void }
-  /** Its lease is trusted no longer: before the lock is given back, and when the next caller has it. */
+  /** Its lease is trusted no longer: before the lock is released, and when the next caller has it. */
   endLease(): void
   /** Releases the lock in Redis; a lock that was gone is nobody's loss. Never rejects: a failure is reported. */
   giveBackIdle(): Promise<ReleaseReply | undefined>
@@ -48,7 +48,7 @@ interface LingeringLock {
 /** The latest release of a name. */
 interface RecentRelease {
   readonly endedAt: number
-  /** Another connection heard of a release, or was granted the lock: until then it is given back at once. */
+  /** Another connection heard of a release, or was granted the lock: until then it is released at once. */
   readonly wantedElsewhereUntil: number
 }
 
@@ -103,7 +103,7 @@ export class IdleLocks {
   }
 
   /**
-   * Offers an idle lock to a caller. Declined, or no longer to be trusted, it is given back.
+   * Offers an idle lock to a caller. Declined, or no longer to be trusted, it is released.
    * @returns true: the caller has it; a promise: look again after it; null: Redis has to be asked
    */
   offer(key: string, accept: (passed: PassedHold) => true | undefined): true | Promise<void> | null {
@@ -183,7 +183,7 @@ export class IdleLocks {
     }
   }
 
-  /** Gives everything back, and keeps nothing from now on. */
+  /** Releases everything, and keeps nothing from now on. */
   close(): void {
     this.isClosed = true
     this.idle.all.forEach((each) => void this.giveBack(each))

@@ -7,7 +7,7 @@ export const RELEASED: Promise<'released'> = Promise.resolve('released')
 /** Calls back with whether what was sent for a lock, in this turn of the event loop, has left the process. */
 export type WhenWritten = (tell: (isWritten: boolean) => void) => void
 
-/** A hold, a permit or a run, as the call that ends it gives it back. */
+/** A hold, a permit or a run, as the call that ends it releases it. */
 export interface Leaving<T> {
   release(): Promise<T>
   /**

@@ -73,11 +73,11 @@ export function getCounter(runner: ScriptRunner, command: GetCounterCommand): Pr
 export const cancelScript = defineScript('counter/cancel', anyNumber)
 
 export interface CancelCommand extends AnnouncedCommand {
-  /** How much is given back for each 1 of the operation's outcome; 0: nothing. */
+  /** How much is released for each 1 of the operation's outcome; 0: nothing. */
   readonly unit: number
 }
 
-/** How much was given back. */
+/** How much was released. */
 export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
   const { lockName, unit, channel } = command
   const args = [...stampOf(command), `${unit}`, channel, runner.announcementOn(channel)]

@@ -186,7 +186,7 @@ export interface FairReleaseCommand {
   readonly line: FairLine
   readonly tombstoneKey: string
   readonly owner: string
-  /** The hold count to have afterwards: 0 gives the lock back, and the place in line. */
+  /** The hold count to have afterwards: 0 releases the lock, and the place in line. */
   readonly holds: number
   readonly stamp: CommandStamp
   /** Waiters that it was passed on to and that Redis has in line. */

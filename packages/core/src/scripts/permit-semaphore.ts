@@ -81,7 +81,7 @@ export interface ReleaseExpirableCommand extends PermitCommand {
   readonly ids: readonly string[]
 }
 
-/** How many were given back: all, or none where one of them has ended or is not known. */
+/** How many were released: all, or none where one of them has ended or is not known. */
 export function releaseExpirable(runner: ScriptRunner, command: ReleaseExpirableCommand): Promise<number> {
   return runner.run({
     script: releaseExpirableScript,
@@ -119,7 +119,7 @@ export interface RenewPermitCommand {
   readonly timeoutMs: number
 }
 
-/** Ms until it ends; 0: it has ended, or was given back. */
+/** Ms until it ends; 0: it has ended, or was released. */
 export function renewPermit(runner: ScriptRunner, command: RenewPermitCommand): Promise<number> {
   const { lockName, timeoutsKey, id, leaseMs, timeoutMs } = command
   const [keys, args] = [[timeoutsKey], [`${leaseMs}`, id]]

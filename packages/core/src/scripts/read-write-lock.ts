@@ -71,7 +71,7 @@ export interface ReadReleaseCommand {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
-  /** The hold count to have afterwards: 0 gives the lock back. */
+  /** The hold count to have afterwards: 0 releases the lock. */
   readonly holds: number
   readonly stamp: CommandStamp
 }
@@ -183,7 +183,7 @@ export interface WriteReleaseCommand {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
-  /** The hold count to have afterwards: 0 gives the lock back. */
+  /** The hold count to have afterwards: 0 releases the lock. */
   readonly holds: number
   readonly stamp: CommandStamp
   /** The hold may have a note. */

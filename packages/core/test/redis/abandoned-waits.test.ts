@@ -146,7 +146,7 @@ describe('callers that go before they have the lock', () => {
 
       const calls = async (command: string): Promise<number> =>
         (await rig.server.commandStats()).get(command) ?? 0
-      // The script that takes a lock writes once, the one that gives it back tells of it once; passing needs neither, and
+      // The script that takes a lock writes once, the one that releases it tells of it once; passing needs neither, and
       // who finds itself the owner writes again.
       const isCountable = !options.localPassing && !options.pushedGrants
       const isEven = async (): Promise<boolean> => (await calls('publish')) === (await calls('hset'))
@@ -155,7 +155,7 @@ describe('callers that go before they have the lock', () => {
         () => clients.every((each) => Object.values(keptBy(each)).every((n) => n === 0)),
         1_000,
       )
-      // The line of a lock that was given outlives the last who stood there for a moment.
+      // The queue of a lock that was granted outlives the last who stood there for a moment.
       await eventually(async () => (await rig.admin.dbsize()) === 0, 1_000)
       // Nobody waits for the end of a subscription: it may be on its way still, behind the last release.
       await eventually(async () => {

@@ -767,7 +767,7 @@ describe('a key of another type under the lock’s name', () => {
   })
 })
 
-describe('unlock(hold) refuses what its lock did not give, and frees nothing', () => {
+describe('unlock(hold) refuses a hold of another lock, and frees nothing', () => {
   const others: [string, () => Promise<LockHold>, string][] = [
     ['a hold of another lock', () => locks.getLock('order:43').acquire(), '"a hold of order:43"'],
     [
@@ -814,7 +814,7 @@ describe('unlock(hold) refuses what its lock did not give, and frees nothing', (
     await both.release()
   })
 
-  it('unlock(hold) refuses what its lock did not give, and frees nothing, but not one that another object of the same lock gave', async () => {
+  it('unlock(hold) refuses a hold of another lock, and frees nothing, but not one of another object of the same lock', async () => {
     await lock.unlock(await locks.getLock(NAME).acquire())
     const [one, other] = [0, 1].map(() => locks.getMultiLock(locks.getLock(NAME), locks.getLock('order:43')))
     await one?.unlock(await other?.acquire())

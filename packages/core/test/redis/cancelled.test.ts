@@ -11,7 +11,7 @@ const MOST_TURNS = 30
 const rig = useRig()
 
 // A release, the message of it, the waiter's try and its answer: a caller that leaves may do so in each of them.
-describe('a waiter that leaves while the lock is being given to it', () => {
+describe('a waiter that leaves while the lock is being granted to it', () => {
   it('by its signal, at any turn: it has the lock or nobody has (I8)', async () => {
     const [holding, waiting] = [await rig.client(), await rig.client({ resyncInterval: 60_000 })]
     const outcomes = { got: 0, left: 0 }
@@ -44,7 +44,7 @@ describe('a waiter that leaves while the lock is being given to it', () => {
     const names = Array.from({ length: 40 }, (_, i) => `lock:${i}`)
     const holds = await Promise.all(names.map((name) => holding.getLock(name).acquire()))
     proxy.delay(50)
-    // Refused twice within 300 ms, and stands in line. A release at 400 ms gives it the lock, and the message of that
+    // Refused twice within 300 ms, and stands in line. A release at 400 ms grants it the lock, and the message of that
     // comes 50 ms later, while one limit after the other ends.
     const taking = names.map((name, i) => waiting.getLock(name).tryAcquire({ waitMs: 410 + 3 * i }))
     await sleep(400)

@@ -147,7 +147,7 @@ describe.each([1, 2, 3])('a client that is closed at command %i of a call', (nth
     } else if (given.signal && given.wasReleased !== true) {
       expect([given.signal.aborted, given.trustedForMs ?? 0]).toEqual([true, 0])
     }
-    // Without another try: what was taken was given back.
+    // Without another try: what was taken was released.
     for (const name of ['a', 'b', 'c', 'e', 'x', 'share:r:a']) {
       expect([name, await other.getLock(name).isLocked()]).toEqual([name, false])
     }

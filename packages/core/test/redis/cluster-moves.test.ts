@@ -16,7 +16,7 @@ const PATIENT = { lockWatchdogTimeout: 120_000, resyncInterval: 1_000, unavailab
 describe('a cluster that changes', () => {
   const rig = useClusterRig({ replicasPerPrimary: 1 })
 
-  /** Each takes the lock once and gives it back; how many ever had it at a time, at most. */
+  /** Each takes the lock once and releases it; how many ever had it at a time, at most. */
   const takeTurns = (lock: Lock, callers: number) => {
     const seen = { most: 0, now: 0, passed: 0 }
     const turns = Array.from({ length: callers }, async () => {

@@ -39,7 +39,7 @@ describe('RedLock: the end of its client', () => {
     const lock = clients[0]!.getRedLock(...clients.map((client) => client.getLock('order:42')))
     await Promise.all([1, 2].map((index) => nodes.at(index).server.kill()))
     const wait = failureOf(lock.acquire({ signal: new AbortController().signal }))
-    // Given back by the one node that is left: what comes next is the pause.
+    // Released by the one node that is left: what comes next is the pause.
     await eventually(async () => {
       const stats = String(await nodes.at(0).server.command('INFO', 'commandstats'))
       return /cmdstat_publish:calls=/.test(stats)

@@ -116,7 +116,7 @@ describe('a refusal does not wait for a server that is silent', () => {
   const WAIT_MS = 300
 
   it.each([0, WAIT_MS])(
-    'multi lock, waitMs %d: one of its members hangs while another is given back',
+    'multi lock, waitMs %d: one of its members hangs while another is released',
     async (waitMs) => {
       const commandTimeout = 1_000
       const [one, other] = [

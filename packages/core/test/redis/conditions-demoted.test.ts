@@ -92,7 +92,7 @@ describe('a primary that is demoted for a while', () => {
     expect(await next.release()).toBe('released')
   })
 
-  it('the new primary had given the lock to somebody else: lost at the next renewal, theirs stays (I1, I6)', async () => {
+  it('the new primary had granted the lock to somebody else: lost at the next renewal, theirs stays (I1, I6)', async () => {
     const rival = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
     try {
       await rival.command('HSET', NAME, 'somebody~1:7', 1)

@@ -18,7 +18,7 @@ describe('a process that ends', () => {
 
   afterEach(() => service.kill())
 
-  it('on SIGTERM, which calls close(): gives everything back, long before the leases end (I5)', async () => {
+  it('on SIGTERM, which calls close(): releases everything, long before the leases end (I5)', async () => {
     await service.call('hold', names)
     const others = await rig.client({ resyncInterval: 20_000 })
     const { waiting } = await waitBehind(rig.admin, names[7]!, () => others.getLock(names[7]!).acquire())

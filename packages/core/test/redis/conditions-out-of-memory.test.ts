@@ -97,7 +97,7 @@ describe('Redis is out of memory (noeviction)', () => {
     expect(await lock.withLock(() => 'done')).toBe('done')
   })
 
-  it('a waiter that the release gives the lock gets it', async () => {
+  it('a waiter that the release grants the lock has it', async () => {
     // The lease of what is given lasts two of them, until its owner has it.
     const [locks, others] = [await own.client(), await own.client({ resyncInterval: 1_000 })]
     const admin = own.connection()

@@ -14,7 +14,7 @@ const watched = async (lockWatchdogTimeout: number): Promise<Hold> => {
 }
 
 describe('a lock whose time to live somebody took away (PERSIST)', () => {
-  it('a lock whose time to live somebody took away (PERSIST) of a watched hold: the next renewal gives it back, and nothing is lost (I6)', async () => {
+  it('a lock whose time to live somebody took away (PERSIST) of a watched hold: the next renewal sets it again, and nothing is lost (I6)', async () => {
     const hold = await watched(1_500)
     expect(await rig.admin.persist(NAME)).toBe(1)
     await hold.verify()

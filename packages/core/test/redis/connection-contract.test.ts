@@ -101,7 +101,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     shows:
-      'the right to select that is taken away and given back: nothing runs in database 0, and the client goes on',
+      'the right to select that is taken away and granted again: nothing runs in database 0, and the client goes on',
     on: ['single', 'sentinel'],
     run: async (at) => {
       await at.each(...takes('>old'))
@@ -133,7 +133,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    shows: 'a password that was changed is told, and one that is given back is taken',
+    shows: 'a password that was changed is told, and the old one, set again, is taken',
     run: async (at) => {
       await at.each(...takes('>old'))
       const [one, other] = await pair(at, APP, { commandTimeout: 500 })

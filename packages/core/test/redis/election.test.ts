@@ -72,7 +72,7 @@ describe('what is measured of an election', () => {
 })
 
 describe('lead', () => {
-  it('leads with a token and data that others see, and gives the lock back when it is closed', async () => {
+  it('leads with a token and data that others see, and releases the lock when it is closed', async () => {
     const data = { url: 'http://worker-7:8080', tags: ['ä', '"'] }
     const election = elect(one, { data })
     const { next, over } = campaign(election)

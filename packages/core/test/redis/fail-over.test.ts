@@ -57,7 +57,7 @@ describe('a fail-over to a replica without the lock', () => {
   it('ends whatever the former holder does next in a loss, and harms nobody (I1, I2, I6)', async () => {
     const [locks, others] = await Promise.all([redis.client(), redis.client()])
     const thread = locks.thread()
-    const names = ['again', 'extended', 'partly', 'given back', 'worked']
+    const names = ['again', 'extended', 'partly', 'released', 'worked']
     const told: string[] = []
     locks.on('lost', ({ lockName }) => told.push(lockName))
     const [again, extended, partly, givenBack, worked] = names.map((name) => thread.getLock(name))

@@ -62,7 +62,7 @@ describe.each(KINDS)('%s', (_kind, of) => {
     expect(await rig.admin.exists(NAME)).toBe(0)
   })
 
-  it('is held by nobody who does not know it, when it was forced before a waiter that was given it had confirmed that (I4)', async () => {
+  it('is held by nobody who does not know it, when it was forced before a waiter that was granted it had confirmed that (I4)', async () => {
     const proxy = await rig.proxy()
     const others = await client()
     const locks = await client({ describeHolds: true }, rig.connection({}, proxy))

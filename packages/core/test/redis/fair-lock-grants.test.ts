@@ -10,7 +10,7 @@ import { passer } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 
-// A fair lock that is given to a waiter by the release before it.
+// A fair lock that is granted to a waiter by the release before it.
 
 const NAME = 'order:42'
 const HEARTBEAT_MS = 20_000
@@ -38,7 +38,7 @@ async function receiver(options: LockClientOptions = {}, connection = rig.connec
   return { client, ...rest }
 }
 
-/** Its hold, as soon as it has the lock, and what lets it give the lock back. */
+/** Its hold, as soon as it has the lock, and what lets it release the lock. */
 async function waitFor(client: LockClient, options: { leaseMs?: number; signal?: AbortSignal } = {}) {
   const { begun, end: finish, work } = lastingWork()
   const standing: Standing = await line.join('waiting', client, { ...options, work })
@@ -51,7 +51,7 @@ async function waitFor(client: LockClient, options: { leaseMs?: number; signal?:
 
 const owners = () => rig.admin.hgetall(NAME)
 
-describe('a release gives the lock to the next waiter', () => {
+describe('a release grants the lock to the next waiter', () => {
   it('a release grants the lock to the next waiter, which has it without asking, at one script for each hand-off', async () => {
     const { client, sent } = await receiver()
     const { client: other, sent: sentByOther } = await receiver()
@@ -91,7 +91,7 @@ describe('a release gives the lock to the next waiter', () => {
     ['renewed one', {}, 30_000],
     ['fixed one', { leaseMs: 90_000 }, 90_000],
   ])(
-    'a release gives the lock to the next waiter, which asks for the lease it wants, a %s, when it keeps the lock',
+    'a release grants the lock to the next waiter, which asks for the lease it wants, a %s, when it keeps the lock',
     async (_what, options, leaseMs) => {
       const { client, sent } = await receiver({ resyncInterval: 5_000 })
       const { standing, begun, end } = await waitFor(client, options)
@@ -107,7 +107,7 @@ describe('a release gives the lock to the next waiter', () => {
     },
   )
 
-  it('a release gives the lock to the next waiter, which re-enters it like any other', async () => {
+  it('a release grants the lock to the next waiter, which re-enters it like any other', async () => {
     const { client } = await receiver()
     const done = client.run(async () => {
       const lock = line.lockOf(client)
@@ -123,7 +123,7 @@ describe('a release gives the lock to the next waiter', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('a release gives the lock to the next waiter, which describes it, where its client does', async () => {
+  it('a release grants the lock to the next waiter, which describes it, where its client does', async () => {
     const { client } = await receiver({ describeHolds: true })
     const { begun, end } = await waitFor(client)
     await holder.release()
@@ -164,7 +164,7 @@ describe('a release gives the lock to the next waiter', () => {
   })
 })
 
-describe('trust in a lock that was given', () => {
+describe('trust in a lock that was granted', () => {
   it('is counted from the sign of life before it, not from the message (I3)', async () => {
     const { client, clock } = await receiver()
     const { begun, end } = await waitFor(client)
@@ -203,8 +203,8 @@ describe('trust in a lock that was given', () => {
   })
 })
 
-describe('a lock that is given to nobody', () => {
-  it('a lock that is given to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
+describe('a lock that is granted to nobody', () => {
+  it('a lock that is granted to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
     const proxy = await rig.proxy()
     const { client } = await receiver({}, rig.connection({}, proxy))
     const abort = new AbortController()
@@ -221,7 +221,7 @@ describe('a lock that is given to nobody', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('a lock that is given to nobody because its process is dead goes on when that is known, within two heartbeats (I10)', async () => {
+  it('a lock that is granted to nobody because its process is dead goes on when that is known, within two heartbeats (I10)', async () => {
     const [proxy, near] = [await rig.proxy(), await rig.client({ resyncInterval: 300 })]
     const { client } = await receiver({ resyncInterval: 300 }, rig.connection({}, proxy))
     const dead = await line.join('dead', client)
@@ -240,7 +240,7 @@ describe('a lock that is given to nobody', () => {
 })
 
 describe('a lock that became free without a release', () => {
-  it('is given to the first in line by the next who comes', async () => {
+  it('is granted to the first in line by the next who comes', async () => {
     const { client, sent } = await receiver()
     const first = await line.join('first', client)
     sent()
@@ -252,7 +252,7 @@ describe('a lock that became free without a release', () => {
     expect(line.served).toEqual(['first'])
   })
 
-  it('is given to it by a caller that does not wait, too', async () => {
+  it('is granted to it by a caller that does not wait, too', async () => {
     const { client } = await receiver()
     const { standing, begun, end } = await waitFor(client)
     await rig.admin.del(NAME)
@@ -262,7 +262,7 @@ describe('a lock that became free without a release', () => {
     await end()
   })
 
-  it('by force is given away too, and its former holder hears it', async () => {
+  it('by force is granted to the next too, and its former holder hears it', async () => {
     const { client } = await receiver()
     const { begun, end } = await waitFor(client)
     expect(await line.lockOf(client).forceUnlock()).toBe(true)
@@ -273,7 +273,7 @@ describe('a lock that became free without a release', () => {
 })
 
 describe('a release that runs twice, or late', () => {
-  it.each(repeatedRuns(releaseScript))('%s: gives the lock once (I1)', async (_what, prepare) => {
+  it.each(repeatedRuns(releaseScript))('%s: grants the lock once (I1)', async (_what, prepare) => {
     const proxy = await rig.proxy()
     await holder.release()
     const far = await rig.client({ resyncInterval: HEARTBEAT_MS }, rig.connection({}, proxy))

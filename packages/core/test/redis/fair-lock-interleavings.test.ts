@@ -121,7 +121,7 @@ describe('a message that is lost', () => {
   })
 
   it('is found by the heartbeat of any other waiter too, which announces the turn again (I4)', async () => {
-    // A lock that was given is its own client's to find.
+    // A lock that was granted is its own client's to find.
     const told = await throughProxy({ pushedGrants: false })
     const holder = await line.lockOf(locks).acquire()
     const waiting = await line.join('waiting', told)

@@ -77,7 +77,7 @@ describe('an outage while callers stand in line', () => {
       return !(await rig.admin.pubsub('NUMSUB', ...inboxes)).includes(0)
     }
 
-    it('every connection breaks, and the lock is given back: the order is kept (I4, I10)', async () => {
+    it('every connection breaks, and the lock is released: the order is kept (I4, I10)', async () => {
       const holder = await line.lockOf(holding).acquire()
       let standing: Awaited<ReturnType<typeof joinAll>> = []
       // Who can be told has its turn before who cannot.

@@ -117,7 +117,7 @@ describe('a fair lock that several of one client wait for', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('is not passed on beyond one that asks Redis at that moment: it is given back', async () => {
+  it('is not passed on beyond one that asks Redis at that moment: it is released', async () => {
     const proxy = await rig.proxy()
     const { locks, sent } = await client({}, rig.connection({}, proxy))
     const { begun, end, work } = lastingWork()
@@ -138,7 +138,7 @@ describe('a fair lock that several of one client wait for', () => {
   })
 })
 
-describe('it is given back to Redis instead', () => {
+describe('it is released instead', () => {
   it.each([
     ['localPassing: false', { localPassing: false }],
     ['pushedGrants: false', { pushedGrants: false }],
@@ -196,7 +196,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     return { proxy, locks, hold, end, before, last, behind, heal: () => proxy.pass() }
   }
 
-  it('by force, and given to one who has it: Redis says so, and it goes on to the next after it (I1, I4)', async () => {
+  it('by force, and granted to one who has it: Redis says so, and it goes on to the next after it (I1, I4)', async () => {
     const { hold, end, last, behind, heal } = await passedOn(['a', 'b'])
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
     heal()
@@ -208,7 +208,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await eventually(async () => Object.keys(await rig.contents()).every((key) => key.includes('latch')))
   })
 
-  it('by force, and given to one who has had it: it goes on to the next (I4)', async () => {
+  it('by force, and granted to one who has had it: it goes on to the next (I4)', async () => {
     const labels = ['a', 'b', 'c']
     const { hold, end, last, behind, heal } = await passedOn(labels)
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
@@ -222,7 +222,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await eventually(async () => Object.keys(await rig.contents()).every((key) => key.includes('latch')))
   })
 
-  it('by force, where nobody waits any more: it is free when who was given it has had it (I4)', async () => {
+  it('by force, where nobody waits any more: it is free when who was granted it has had it (I4)', async () => {
     const { hold, end, last, heal } = await passedOn(['a', 'b'], { isAwaited: false })
     expect(await line.lockOf(others).forceUnlock()).toBe(true)
     heal()
@@ -287,7 +287,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     const hold = await soon(b)
     const entering = outcomeOf(line.lockOf(thread).acquire())
     await rig.admin.del(NAME)
-    // It is given to `b`, by what Redis knows.
+    // It is granted to `b`, by what Redis knows.
     const waiting = line.lockOf(others).acquire()
     await eventually(async () => Object.keys(await owners()).length === 1)
     proxy.pass()
@@ -301,7 +301,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     ['', []],
     [', though the question for its lease is lost', [renewScript]],
   ])(
-    'a fair lock that was taken away while it was passed on, and given to who has it: that one keeps it, for as long as it is trusted%s (I1)',
+    'a fair lock that was taken away while it was passed on, and granted to who has it: that one keeps it, for as long as it is trusted%s (I1)',
     async (_what, lost) => {
       const { proxy, locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
       await rig.admin.del(NAME)

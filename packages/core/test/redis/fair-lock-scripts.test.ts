@@ -168,7 +168,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await rig.admin.del(NAME)
     expect(await standsHearing(C, { arrival, stamp: stamp(2) })).toEqual({ kind: 'acquired' })
     expect(await seen.owners()).toEqual([])
-    // Given to itself by its own try, it would have stood in line still, and its release would have given it the lock.
+    // Granted to itself by its own try, it would have stood in line still, and its release would have granted it the lock.
     expect(await releaseAs(C, { stamp: stamp(3) })).toEqual({ kind: 'released' })
     expect(await rig.contents()).toEqual({})
   })

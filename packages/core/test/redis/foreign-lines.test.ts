@@ -36,7 +36,7 @@ const plain: [string, (locks: LockClient) => Lock, string][] = [
 ]
 
 describe('something of another type', () => {
-  it.each(plain)('as %s: it is taken, given back and waited for, and that is left alone', async (...each) => {
+  it.each(plain)('as %s: it is taken, released and waited for, and that is left alone', async (...each) => {
     const [, of, key] = each
     const [locks, others] = [await client(), await client()]
     await spoil(key)

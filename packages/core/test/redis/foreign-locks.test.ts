@@ -27,7 +27,7 @@ let locks: LockClient
 /** Another library takes its lock, as redlock does. */
 const takeString = (ttlMs = LONG_MS): Promise<unknown> => rig.admin.set(NAME, TOKEN, 'PX', ttlMs, 'NX')
 
-/** And gives it back as old versions do, without a word. */
+/** And releases it as old versions do, without a word. */
 const freeString = (): Promise<unknown> => rig.admin.del(NAME)
 
 /** How often each script was sent from now on. */

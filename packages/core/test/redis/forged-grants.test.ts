@@ -4,7 +4,7 @@ import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// A message that a lock was given to a waiter counts only with what the waiter put in line. Without it, it is a doorbell.
+// A message that a lock was granted to a waiter counts only with what the waiter put in line. Without it, it is a doorbell.
 
 const NAME = 'order:42'
 const LINE = `holdfast:line:{${NAME}}`
@@ -109,7 +109,7 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
     expect(await (await soon(again)).release()).toBe('released')
   })
 
-  it('given by an older version: it hears a doorbell, tries, and finds itself the owner', async () => {
+  it('granted by an older version: it hears a doorbell, tries, and finds itself the owner', async () => {
     const until = (await redisNow()) + LIFE_MS
     await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpireat(NAME, until).exec()
     if (isFair) {
@@ -134,7 +134,7 @@ describe('a waiter of an older version', () => {
     others = await rig.client({ resyncInterval: LIFE_MS / 2 })
   })
 
-  it('in the line of a plain lock is given nothing, and hears what everybody hears', async () => {
+  it('in the line of a plain lock is granted nothing, and hears what everybody hears', async () => {
     const hold = await others.getLock(NAME).acquire()
     const listener = rig.connection()
     await listener.subscribe(CHANNEL, inbox)

@@ -14,7 +14,7 @@ const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
 const RESYNC_MS = 500
-// A waiter counts as alive for two of them, and is given the lock for that long; a second more for a busy machine.
+// A waiter counts as alive for two of them, and is granted the lock for that long; a second more for a busy machine.
 const WITHIN_MS = 2 * RESYNC_MS + 1_000
 
 const rig = useRig()
@@ -66,7 +66,7 @@ describe('a plain lock for which a Java thread waits', () => {
     await java.unlock(NAME)
   })
 
-  it('is announced once it was given for nothing to a waiter that is stopped (I4)', async () => {
+  it('is announced once it was granted for nothing to a waiter that is stopped (I4)', async () => {
     const [stopped, killed] = [await worker(), await worker()]
     const first = stopped.call('acquire', NAME)
     await stands(1)
@@ -89,7 +89,7 @@ describe('a plain lock for which a Java thread waits', () => {
     await stopped.call('release', NAME)
   })
 
-  it('is not announced again when the waiter used what it was given', async () => {
+  it('is not announced again when the waiter used what it was granted', async () => {
     const first = await rig.client({ resyncInterval: RESYNC_MS })
     const waiting = first.getLock(NAME).acquire()
     await stands(1)
@@ -151,7 +151,7 @@ describe('a fair lock for which a Java thread waits', () => {
     await java.unlock()
   })
 
-  it('calls it up once it was given for nothing to a waiter that is stopped (I4)', async () => {
+  it('calls it up once it was granted for nothing to a waiter that is stopped (I4)', async () => {
     const stopped = await worker()
     const first = stopped.call('acquireFair', NAME)
     await eventually(async () => (await line.length()) === 1)

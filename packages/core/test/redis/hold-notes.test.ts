@@ -261,7 +261,7 @@ describe('the scripts (I2)', () => {
     await hold.release()
   })
 
-  it('the note of a holder that lost the lock goes with the release that gives it back', async () => {
+  it('the note of a holder that lost the lock goes with the release of that holder', async () => {
     const runner = rig.runner()
     await acquireFirst(runner)
     await rig.admin.del(NAME)

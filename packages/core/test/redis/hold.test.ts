@@ -193,7 +193,7 @@ describe('hold: loss while Redis is silent', () => {
     await expect(timed).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
     redis.server.resume()
     await redis.server.command('PING')
-    // The commands on their way run now: a lock that is free at this moment may be taken, and given back, the next.
+    // The commands on their way run now: a lock that is free at this moment may be taken, and released, the next.
     await eventually(() => lock.tryLock(), 1_000)
     await lock.unlock()
   })
@@ -465,7 +465,7 @@ describe('hold: what the handle does', () => {
     expect(await lost.release()).toBe('already-released')
   })
 
-  it('releases at the same time give back one level each, whatever their order (I2)', async () => {
+  it('releases at the same time end one level each, whatever their order (I2)', async () => {
     const locks = await harness.client()
     const lock = locks.getLock(harness.name())
     await locks.run(async () => {
@@ -496,7 +496,7 @@ describe('hold: what the handle does', () => {
     expect(signal.aborted).toBe(false)
   })
 
-  it('await using gives the lock back', async () => {
+  it('await using releases the lock', async () => {
     const lock = (await harness.client()).getLock(harness.name())
     {
       await using hold = await lock.acquire()
@@ -506,7 +506,7 @@ describe('hold: what the handle does', () => {
     expect(await lock.isLocked()).toBe(false)
   })
 
-  it('await using of a hold that was lost throws LockLostError, of one that was given back it does not', async () => {
+  it('await using of a hold that was lost throws LockLostError, of one that was released it does not', async () => {
     const lock = (await harness.client()).getLock(harness.name())
     const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
       await using hold = await lock.acquire()
@@ -567,7 +567,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     },
   )
 
-  it('the lock is still held while an async callback goes on, and a given back hold is no error', async () => {
+  it('the lock is still held while an async callback goes on, and a released hold is no error', async () => {
     const lock = kind.of(await harness.client(), harness.name())
     await lock.withLock(async (hold) => {
       await sleep(20)

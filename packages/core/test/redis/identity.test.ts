@@ -337,7 +337,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     expect(await lock.isLocked()).toBe(false)
   })
 
-  it('what was taken by hand inside withLock and not given back stays with the context', async () => {
+  it('what was taken by hand inside withLock and not released stays with the context', async () => {
     const locks = await harness.client()
     const lock = kind.of(locks, harness.name())
     await locks.run(async () => {
@@ -425,7 +425,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     expect(order).toEqual(['parent', 'task'])
   })
 
-  it('a task that outlives its run acquires nothing in its name, but can give back what it holds', async () => {
+  it('a task that outlives its run acquires nothing in its name, but can release what it holds', async () => {
     const locks = await harness.client()
     const lock = kind.of(locks, harness.name())
     const gone = signalled()
@@ -448,7 +448,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     await task
   })
 
-  it('a task that outlives its withLock acquires nothing in its name, but can give back what it holds', async () => {
+  it('a task that outlives its withLock acquires nothing in its name, but can release what it holds', async () => {
     const locks = await harness.client()
     const lock = kind.of(locks, harness.name())
     const other = kind.of(locks, harness.name('other'))
@@ -607,7 +607,7 @@ describe('identity: bare callers', () => {
     },
   )
 
-  it('the accident of a refused caller: its `finally { unlock() }` gives back the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix', async () => {
+  it('the accident of a refused caller: its `finally { unlock() }` releases the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix', async () => {
     const locks = await harness.client({ bareCalls: 'warn' })
     const lock = locks.getLock(harness.name())
     async function holdingRequest(): Promise<void> {
@@ -750,7 +750,7 @@ describe('identity: bare callers', () => {
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
   })
 
-  it('unlock(hold) gives back that hold, whatever else the object has', async () => {
+  it('unlock(hold) releases that hold, whatever else the object has', async () => {
     const lock = (await harness.client()).getLock(harness.name())
     const hold = await lock.lock()
     await lock.unlock(hold)

@@ -23,7 +23,7 @@ const client = (options: LockClientOptions = {}): Promise<LockClient> =>
 
 const announced = async (): Promise<string[]> => (await log.take()).map(([channel]) => channel)
 
-/** Its head stands in line, to be given the lock. */
+/** Its head stands in line, to be granted the lock. */
 const stands = () => eventually(async () => (await rig.admin.zcard(`holdfast:line:{${NAME}}`)) > 0)
 
 describe("a client with interop: 'none'", () => {
@@ -41,7 +41,7 @@ describe("a client with interop: 'none'", () => {
     expect(await announced()).toEqual([CHANNEL])
   })
 
-  it('gives the lock to a waiter of another client', async () => {
+  it('grants the lock to a waiter of another client', async () => {
     const [locks, others] = [await client(), await client()]
     const hold = await locks.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
@@ -51,7 +51,7 @@ describe("a client with interop: 'none'", () => {
     await eventually(async () => Object.keys(await rig.contents()).length === 0)
   })
 
-  it('gives it to one that has waited for longer than a short life', async () => {
+  it('grants it to one that has waited for longer than a short life', async () => {
     const [locks, others] = [await client(), await client({ lockWatchdogTimeout: 200 })]
     const hold = await locks.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())

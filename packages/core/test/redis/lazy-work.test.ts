@@ -80,7 +80,7 @@ describe('work that is done when its result is read', () => {
   const harness = useHarness()
 
   it.each(Object.entries({ ...underLock, ...others, ...withoutResult }))(
-    'is refused by %s, which has given back what it took',
+    'is refused by %s, which has released what it took',
     async (_, take) => {
       const locks = await harness.client()
       for (const [i, [what, work]] of Object.entries(lazy).entries()) {

@@ -71,7 +71,7 @@ describe('a lock that this client takes again and again', () => {
     expect(client.lost).toEqual([])
   })
 
-  it('is given back when the bound is over since it was acquired in Redis, however lately it was used', async () => {
+  it('is released when the bound is over since it was acquired in Redis, however lately it was used', async () => {
     const client = await lingerer()
     await idleAt(client)
     await client.time.advance(LINGER_MS - 1)
@@ -169,7 +169,7 @@ describe('while it is idle', () => {
   it.each<[string, (client: Lingerer) => Promise<Hold>]>([
     ['a lease of its own', (client) => asks(client, { leaseMs: 7_000 })],
     ['a token (I9)', (client) => client.locks.getFencedLock(NAME).acquire()],
-  ])('a caller that wants %s has it given back first', async (_what, take) => {
+  ])('a caller that wants %s has it released first', async (_what, take) => {
     const client = await lingerer()
     const left = await idleAt(client)
     const hold = await soon(take(client))
@@ -187,7 +187,7 @@ describe('while it is idle', () => {
     expect([client.sent(), await isFree()]).toEqual([['release'], true])
   })
 
-  it('close gives it back, without waiting for the bound', async () => {
+  it('close releases it, without waiting for the bound', async () => {
     const client = await lingerer()
     await idleAt(client)
     await soon(client.locks.close())

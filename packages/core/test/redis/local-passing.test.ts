@@ -100,7 +100,7 @@ describe('a lock that is released while somebody of the same client waits', () =
     expect(await soon(waiting)).toBe(1)
   })
 
-  it('is re-entered, extended and given back level by level by the next (I2)', async () => {
+  it('is re-entered, extended and released level by level by the next (I2)', async () => {
     const client = await passer(rig)
     const thread = client.locks.thread()
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => thread.getLock(NAME).acquire())
@@ -174,7 +174,7 @@ describe('on the diagnostics channels', () => {
   })
 })
 
-describe('a lock is given back to Redis, not passed on,', () => {
+describe('a lock is released, not passed on,', () => {
   const goesThroughRedis = async (
     change: (client: Awaited<ReturnType<typeof passer>>, hold: Hold) => unknown,
     options: object = {},

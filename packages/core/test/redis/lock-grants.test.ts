@@ -7,7 +7,7 @@ import { passer, type Passer } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 
-// A plain lock that is given to a waiter of another client by the release before it.
+// A plain lock that is granted to a waiter of another client by the release before it.
 
 const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'
@@ -46,7 +46,7 @@ async function standing({ locks: client, sent }: Passer, options: AcquireOptions
   return { waiting, owner }
 }
 
-describe('a release gives the lock to the next client that waits', () => {
+describe('a release grants the lock to the next client that waits', () => {
   it('a release grants the lock to the next client that waits, which has it without asking, at one script for each hand-off, first come first served', async () => {
     const clients = [await another(), await another(), await another()]
     const served: number[] = []
@@ -78,7 +78,7 @@ describe('a release gives the lock to the next client that waits', () => {
     ['renewed one', {}, 30_000],
     ['fixed one', { leaseMs: 90_000 }, 90_000],
   ])(
-    'a release gives the lock to the next client that waits, which asks for the lease it wants, a %s, when it keeps the lock',
+    'a release grants the lock to the next client that waits, which asks for the lease it wants, a %s, when it keeps the lock',
     async (_what, options, leaseMs) => {
       const client = await another({ resyncInterval: 5_000 })
       const { waiting, owner } = await standing(client, options)
@@ -93,7 +93,7 @@ describe('a release gives the lock to the next client that waits', () => {
     },
   )
 
-  it('a release gives the lock to the next client that waits, which re-enters it like any other (I2)', async () => {
+  it('a release grants the lock to the next client that waits, which re-enters it like any other (I2)', async () => {
     const client = await another()
     const thread = client.locks.thread()
     const waiting = thread.getLock(NAME).acquire()
@@ -106,7 +106,7 @@ describe('a release gives the lock to the next client that waits', () => {
     await outer.release()
   })
 
-  it('a release gives the lock to the next client that waits, which describes it, where its client does', async () => {
+  it('a release grants the lock to the next client that waits, which describes it, where its client does', async () => {
     const client = await another({ describeHolds: true })
     const { waiting } = await standing(client)
     await holder.release()
@@ -140,7 +140,7 @@ describe('a release gives the lock to the next client that waits', () => {
   })
 })
 
-describe('a lock that was given is passed on inside the process', () => {
+describe('a lock that was granted is passed on inside the process', () => {
   it('before its lease is asked for, once, and named after whoever has it then', async () => {
     const client = await another()
     const { waiting } = await standing(client)
@@ -197,7 +197,7 @@ describe('a lock that was given is passed on inside the process', () => {
   })
 })
 
-describe('trust in a lock that was given', () => {
+describe('trust in a lock that was granted', () => {
   it('is counted from the sign of life before it, not from the message (I3)', async () => {
     const client = await another()
     const { waiting } = await standing(client)
@@ -252,8 +252,8 @@ describe('trust in a lock that was given', () => {
   })
 })
 
-describe('a lock that is given to nobody', () => {
-  it('a lock that is given to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
+describe('a lock that is granted to nobody', () => {
+  it('a lock that is granted to nobody because its caller left meanwhile goes on to the next at once (I8)', async () => {
     const proxy = await rig.proxy()
     const client = await another({}, rig.connection({}, proxy))
     const abort = new AbortController()
@@ -269,7 +269,7 @@ describe('a lock that is given to nobody', () => {
     expect(await lineUp()).toEqual([])
   })
 
-  it('a lock that is given to nobody because its process is dead goes on when that is known, within two ticks', async () => {
+  it('a lock that is granted to nobody because its process is dead goes on when that is known, within two ticks', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({ resyncInterval: 300 }, rig.connection({}, proxy)))
     const next = await standing(await another({ resyncInterval: 300 }))
@@ -284,7 +284,7 @@ describe('a lock that is given to nobody', () => {
     await (await soon(dead.waiting)).release()
   })
 
-  it('a lock that is given to nobody because its message was lost is found by its next try (I4)', async () => {
+  it('a lock that is granted to nobody because its message was lost is found by its next try (I4)', async () => {
     const client = await another({ resyncInterval: 300 })
     const { waiting, owner } = await standing(client)
     await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpire(NAME, 5_000).zrem(LINE, owner).exec()
@@ -294,7 +294,7 @@ describe('a lock that is given to nobody', () => {
     expect(await holder.release()).toBe('lost')
   })
 
-  it('a lock that is given to nobody because it is known to be dead goes to the next who lives', async () => {
+  it('a lock that is granted to nobody because it is known to be dead goes to the next who lives', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({ resyncInterval: 50 }, rig.connection({}, proxy)))
     const living = await another()
@@ -304,13 +304,13 @@ describe('a lock that is given to nobody', () => {
     await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
     await holder.release()
     await (await soon(next.waiting)).release()
-    // It was given the lock: with the dead one still in front, it would have had to try.
+    // It was granted the lock: with the dead one still in front, it would have had to try.
     expect(living.sent()).toEqual(['release'])
     proxy.pass()
     await (await soon(dead.waiting)).release()
   })
 
-  it('a lock that is given to nobody because its caller has left leaves no place in line either (I8)', async () => {
+  it('a lock that is granted to nobody because its caller has left leaves no place in line either (I8)', async () => {
     const abort = new AbortController()
     const leaving = await standing(await another(), { signal: abort.signal })
     abort.abort()
@@ -319,7 +319,7 @@ describe('a lock that is given to nobody', () => {
     await holder.release()
   })
 
-  describe('a lock given while another caller of its client came first', () => {
+  describe('a lock granted while another caller of its client came first', () => {
     /** It stands in line, has tried again since its client has the lock, and was refused. */
     async function refused(options: AcquireOptions = {}) {
       const client = await another()
@@ -333,7 +333,7 @@ describe('a lock that is given to nobody', () => {
       return { ...waiter, first: first! }
     }
 
-    it('a lock given to a caller that has left is free when the other gives it back (I8)', async () => {
+    it('a lock granted to a caller that has left is free when the other releases it (I8)', async () => {
       const abort = new AbortController()
       const { waiting, first } = await refused({ signal: abort.signal })
       abort.abort()
@@ -462,7 +462,7 @@ describe('whoever waits behind a holder of its own client', () => {
 })
 
 describe('a release that runs twice, or late', () => {
-  it.each(repeatedRuns(releaseScript))('%s: gives the lock once (I1)', async (_what, prepare) => {
+  it.each(repeatedRuns(releaseScript))('%s: grants the lock once (I1)', async (_what, prepare) => {
     const proxy = await rig.proxy()
     await holder.release()
     const far = await rig.client({ resyncInterval: RESYNC_MS }, rig.connection({}, proxy))

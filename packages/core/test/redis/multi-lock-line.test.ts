@@ -31,7 +31,7 @@ describe('callers of one client that wait for the same locks', () => {
     await eventually(async () => (await listeners('x')) === 1)
     // Behind the try that followed the subscription.
     await locks.getLock('x').isLocked()
-    // One script with a try for both, what it gave back, and the tries for the one that it waits for.
+    // One script with a try for both, what it released, and the tries for the one that it waits for.
     expect(sent().length).toBeLessThanOrEqual(6)
     await holder.release()
     await soon(Promise.all(waiters))

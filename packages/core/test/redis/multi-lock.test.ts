@@ -74,7 +74,7 @@ describe('multi lock', () => {
     await (await soon(waiting)).release()
   })
 
-  it('gives back all when one member fails for good, and says which', async () => {
+  it('releases all when one member fails for good, and says which', async () => {
     const lock = multi(await harness.client())
     await harness.admin.set(harness.name('b'), 'something else')
     expect(await failureOf(lock.acquire())).toMatchObject({ code: 'WRONG_TYPE', lockName: harness.name('b') })
@@ -82,7 +82,7 @@ describe('multi lock', () => {
     await harness.admin.del(harness.name('b'))
   })
 
-  it('gives back all when its caller aborts, whatever it waits for (#4456)', async () => {
+  it('releases all when its caller aborts, whatever it waits for (#4456)', async () => {
     const [locks, other] = [await harness.client(), await harness.client()]
     const holder = await lockOf(other, 'e').acquire()
     const abort = new AbortController()
@@ -154,7 +154,7 @@ describe('multi lock: what it costs', () => {
   // A server of its own: what it runs is counted.
   const own = usePrivateServer()
 
-  it('a multi lock of five free locks is taken by one script and given back by one', async () => {
+  it('a multi lock of five free locks is taken by one script and released by one', async () => {
     const admin = own.connection()
     const lock = multi(await own.client())
     await lock.withLock(() => undefined)
@@ -195,7 +195,7 @@ describe('multi lock: what it costs', () => {
 describe('multi lock: the hold', () => {
   const warnings = useWarnings()
 
-  it('is lost with any member, by that member and with its error, and gives back the rest', async () => {
+  it('is lost with any member, by that member and with its error, and releases the rest', async () => {
     const locks = await harness.client({ lockWatchdogTimeout: 600 })
     const hold = await multi(locks).acquire()
     const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
@@ -283,7 +283,7 @@ describe('multi lock: who is the owner', () => {
     })
   })
 
-  it('re-enters members that the context has, and gives back only its own levels when another is busy', async () => {
+  it('re-enters members that the context has, and releases only its own levels when another is busy', async () => {
     const [locks, other] = [await harness.client(), await harness.client()]
     const holder = await lockOf(other, 'e').acquire()
     await locks.run(async () => {

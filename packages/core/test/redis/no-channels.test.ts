@@ -37,7 +37,7 @@ describe('a user who may not publish', () => {
   })
 
   it.each(['getLock', 'getFairLock'] as const)(
-    'gives no lock of %s to a waiter that would not hear of it',
+    'grants no lock of %s to a waiter that would not hear of it',
     async (get) => {
       const abort = new AbortController()
       const holder = await mute()

@@ -32,7 +32,7 @@ const forms: Record<string, (lock: AnyLock) => Promise<unknown>> = {
 describe.each(nonReentrantKinds)('$name', (kind) => {
   const harness = useHarness()
 
-  it('a contending caller waits, and has it when it is given back', async () => {
+  it('a contending caller waits, and has it when it is released', async () => {
     const [one, other] = [await harness.client(), await harness.client()]
     const lock = kind.of(one, harness.name())
     await one.run(async () => {

@@ -45,7 +45,7 @@ describe('a silent partition between a holder and Redis', () => {
       await eventually(() => lost.length === wanted.length + unwanted.length)
       expect(lost.sort()).toEqual([...wanted, ...unwanted].map((name) => `${name} expired`).sort())
 
-      // Everything that was held back arrives now: renewals of what is lost, and what was given back.
+      // Everything that was held back arrives now: renewals of what is lost, and what was released.
       proxy.pass()
       await eventually(async () => (await rig.admin.exists(...unwanted)) === 0, 1_000)
       for (const stranger of strangers) {

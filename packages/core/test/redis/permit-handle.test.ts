@@ -25,7 +25,7 @@ const aborted = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
 
 describe('a permit that is an object', () => {
-  it('has an id, trust that ends before its lease, and is given back once', async () => {
+  it('has an id, trust that ends before its lease, and is released once', async () => {
     const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
     const [id] = await rig.admin.zrangeBuffer(TIMEOUTS, 0, '-1')
     expect(permit.id).toBe(id!.toString('hex'))
@@ -61,7 +61,7 @@ describe('a permit that is an object', () => {
     await expectFree()
   })
 
-  it('is lost at the next renewal when somebody else gave it back: gone, and nothing is created (I6)', async () => {
+  it('is lost at the next renewal when somebody else released it: gone, and nothing is created (I6)', async () => {
     const events: unknown[] = []
     locks.on('lost', (event) => events.push(event.owner))
     const permit = await semaphore.acquirePermit({ renew: true })
@@ -129,7 +129,7 @@ describe('a permit that is an object', () => {
     await expectFree()
   })
 
-  it('close aborts its signal and gives it back', async () => {
+  it('close aborts its signal and releases it', async () => {
     const permit = await semaphore.acquirePermit({ renew: true })
     const lost = aborted(permit.signal)
     await locks.close({ graceMs: 0 })
@@ -160,7 +160,7 @@ describe('withPermit', () => {
     await expectFree()
   })
 
-  it('gives back with the result, and with the error of the callback', async () => {
+  it('releases with the result, and with the error of the callback', async () => {
     const options = { renew: true }
     expect(await semaphore.withPermit(() => semaphore.availablePermits(), options)).toBe(0)
     const error = new Error('mine')

@@ -43,7 +43,7 @@ describe('on the wire', () => {
     await clear()
   })
 
-  it('what Java holds counts, ends, and wakes ours when Java gives it back', async () => {
+  it('what Java holds counts, ends, and wakes ours when Java releases it', async () => {
     const java = Buffer.from('00ff7f80c3280a0d2500000000000001', 'hex')
     await rig.admin.multi().set(NAME, '0').zadd(TIMEOUTS, FOREVER, java).exec()
     expect(await semaphore.acquiredPermits()).toBe(1)
@@ -84,7 +84,7 @@ describe('a client whose connection breaks', () => {
     await clear()
   })
 
-  it('gives up an acquire that has run: it goes back, and a copy takes nothing (I8)', async () => {
+  it('gives up an acquire that has run: the permit is released, and a copy takes nothing (I8)', async () => {
     const abort = new AbortController()
     const isAcquire = runsOf(acquireExpirableScript)
     const lost = proxy.loseReply(isAcquire)

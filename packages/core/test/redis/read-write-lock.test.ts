@@ -213,7 +213,7 @@ describe('a read-write lock', () => {
     })
   })
 
-  it('a limited wait for the write lock gets it when its own context gives the read lock back', async () => {
+  it('a limited wait for the write lock gets it when its own context releases the read lock', async () => {
     const locks = await harness.client()
     const lock = locks.getReadWriteLock(harness.name())
     const waiting = signalled()

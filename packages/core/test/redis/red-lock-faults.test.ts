@@ -80,7 +80,7 @@ describe('RedLock with one node of three', () => {
     },
   )
 
-  it.each(ways)('%s while it is held: the hold goes on, is renewed and given back (I1)', async (how) => {
+  it.each(ways)('%s while it is held: the hold goes on, is renewed and released (I1)', async (how) => {
     const clients = await participant({ lockWatchdogTimeout: 1_500, commandTimeout: 300 })
     const hold = await holdAll(clients)
     await breakNodes(how, 0)
@@ -179,7 +179,7 @@ describe('a node of three that comes back empty while the lock is held', () => {
     expect(await nodes.keys()).toEqual([])
   })
 
-  it('is left to whom it was given meanwhile, and taken when they have given it back (I1)', async () => {
+  it('is left to whom it was granted meanwhile, and taken when they have released it (I1)', async () => {
     const [one, other] = [await participant(options), await participant()]
     const lost = new Promise((resolve) => one[2]!.on('lost', resolve))
     const hold = await holdAll(one)

@@ -85,7 +85,7 @@ describe('RedLock of five nodes, of which some hang (SIGSTOP), wanted by eight c
     await eventually(async () => (await nodes.keys()).length === 0)
   })
 
-  it('a caller that is refused gives its votes back without waiting for a node that hangs', async () => {
+  it('a caller that is refused releases its votes without waiting for a node that hangs', async () => {
     const [one, other] = [await nodes.participant(PATIENT), await nodes.participant()]
     const lock = over(one, { nodeTimeoutMs: 8_000 })
     await lock.withLock(() => undefined)
@@ -129,7 +129,7 @@ describe('RedLock of three nodes, of which one does not answer in time', () => {
     await eventually(async () => (await acquire()).held === 3)
   })
 
-  it('what it grants when the outcome is decided is given back while the lock is held (I5)', async () => {
+  it('what it grants when the outcome is decided is released while the lock is held (I5)', async () => {
     const clients = await nodes.participant(PATIENT)
     const lock = over(clients, { nodeTimeoutMs: 4_000 })
     await lock.withLock(() => undefined)

@@ -93,7 +93,7 @@ describe('RedLock', () => {
     })
     const before = await scripts()
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    // One that waits: it looks at all nodes once or twice a second, and gives back nothing, for it has nothing.
+    // One that waits: it looks at all nodes once or twice a second, and releases nothing, for it has nothing.
     expect((await scripts()) - before).toBeLessThanOrEqual(12)
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
     await hold.release()
@@ -185,7 +185,7 @@ describe('RedLock: re-entry', () => {
     expect(await nodes.keys()).toEqual([])
   })
 
-  it('a re-entry of a RedLock that fails gives each level back: every count is as before', async () => {
+  it('a re-entry of a RedLock that fails releases each level: every count is as before', async () => {
     const clients = await nodes.participant()
     await clients[0]!.run(async () => {
       const lock = over(clients, { nodeTimeoutMs: 400 })

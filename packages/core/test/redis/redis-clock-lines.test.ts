@@ -72,7 +72,7 @@ describe.each(STEPS)('the clock of Redis is set back by %i ms', (stepMs) => {
     expect(line.served).toEqual(['a', 'b', 'c'])
   })
 
-  it('a plain lock is not given to a dead waiter for as long (I4)', async () => {
+  it('a plain lock is not granted to a dead waiter for as long (I4)', async () => {
     const holder = await (await rig.client()).getLock(NAME).acquire()
     const dead = await mortal()
     const waiting = dead.locks.getLock(NAME).acquire()
@@ -129,7 +129,7 @@ describe('the clock of Redis is set back by an hour', () => {
     await holder.release()
   })
 
-  it('the clock of Redis is set back by an hour, and an older Holdfast was the first to look before a release: the dead are given nothing', async () => {
+  it('the clock of Redis is set back by an hour, and an older Holdfast was the first to look before a release: the dead are granted nothing', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const dead = await mortal()
     await line.join('dead', dead.locks)

@@ -49,7 +49,7 @@ async function disposing(hold: AsyncDisposable, work: Work): Promise<string> {
   return result
 }
 
-/** Whatever gives back by itself when its work is done. */
+/** Whatever releases by itself when its work is done. */
 const CALLS: Record<string, Call> = {
   'withLock()': (locks, work) => locks.getLock(NAME).withLock(work),
   'withLock() of a fair lock': (locks, work) => locks.getFairLock(NAME).withLock(work),
@@ -189,7 +189,7 @@ describe('Redis goes down during the work', () => {
     await eventually(free)
   })
 
-  it('what is taken by hand inside the callback stays with its context, and can be given back', async () => {
+  it('what is taken by hand inside the callback stays with its context, and can be released', async () => {
     const locks = await rig.client({ ...PATIENT, releaseWaitMs: 50 })
     const lock = locks.getLock(NAME)
     await locks.run(async () => {

@@ -292,7 +292,7 @@ describe('out of memory', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('a client: acquire rejects at once, a hold is renewed, lowered and given back', async () => {
+  it('a client: acquire rejects at once, a hold is renewed, lowered and released', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
     const lock = locks.getLock(NAME)
     await locks.run(async () => {

@@ -134,7 +134,7 @@ describe('leases that replicas must have', () => {
   })
 
   it.each(lockKinds)(
-    '$name: what too few replicas have is not given, and nothing of it stays (I2, I8)',
+    '$name: what too few replicas have is not granted, and nothing of it stays (I2, I8)',
     async (kind) => {
       const locks = await client()
       group.cutReplication()

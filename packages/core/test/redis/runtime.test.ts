@@ -86,7 +86,7 @@ class VirtualRuntime implements Runtime {
 
 type Moving = (ms: number) => Promise<void>
 
-/** All that locks do in their lives: taken, waited for, given up, renewed, handed over, given back. */
+/** All that locks do in their lives: taken, waited for, given up, renewed, handed over, released. */
 async function lifeOfLocks(a: LockClient, b: LockClient, letPass: Moving): Promise<void> {
   const lock = a.getLock(NAME)
   const held = await lock.acquire()

@@ -67,7 +67,7 @@ describe('begin', () => {
     await tidy()
   })
 
-  it('late, after its owner has given the lock back, it notes nothing', async () => {
+  it('late, after its owner has released the lock, it notes nothing', async () => {
     await holds(A)
     await free()
     expect(await beginAs(A)).toEqual({ kind: 'lost' })

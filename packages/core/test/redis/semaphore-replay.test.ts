@@ -125,7 +125,7 @@ describe('a client whose connection breaks', () => {
     await rig.admin.del(NAME)
   })
 
-  it('gives up an acquire that has run: it goes back, and a copy that comes later takes nothing (I8)', async () => {
+  it('gives up an acquire that has run: the permit is released, and a copy that comes later takes nothing (I8)', async () => {
     const abort = new AbortController()
     const lost = proxy.loseReply(isAcquire)
     const copy = proxy.copyLate(isAcquire, 400)

@@ -116,7 +116,7 @@ describe("JavaScript's face", () => {
     expect((error as Error).message).toMatch(/^3 permits of semaphore "pool" not acquired in \d+ ms/)
   })
 
-  it('withPermits gives back by itself, with the result, and with the error of the callback', async () => {
+  it('withPermits releases by itself, with the result, and with the error of the callback', async () => {
     await semaphore.trySetPermits(2)
     const result = await semaphore.withPermits(() => semaphore.availablePermits(), { permits: 2 })
     expect(result).toBe(0)
@@ -125,7 +125,7 @@ describe("JavaScript's face", () => {
     await expectAtLast(2)
   })
 
-  it('close aborts the signal of a callback that does not end, and gives its permits back', async () => {
+  it('close aborts the signal of a callback that does not end, and releases its permits', async () => {
     await semaphore.trySetPermits(1)
     const inside = signalled<AbortSignal>()
     const done = signalled()

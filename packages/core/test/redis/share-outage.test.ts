@@ -107,7 +107,7 @@ describe('lost requests and replies', () => {
     expect(await oauth(await rig.client(), { keepMs: 60_000 }).run('42', never)).toBe('token')
   })
 
-  it('an enter that stays unknown is given back, and a copy that comes later begins nothing', async () => {
+  it('an enter that stays unknown is released, and a copy that comes later begins nothing', async () => {
     const { locks, proxy } = await behind()
     proxy.blackHole()
     await expect(soon(oauth(locks).run('42', never))).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })

@@ -102,7 +102,7 @@ describe('a lease that is shortened', () => {
     ['plain', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getLock(NAME)],
     ['fair', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getFairLock(NAME)],
   ])(
-    'a lease that is shortened of a lock that another client has just given it ends by then: %s',
+    'a lease that is shortened of a lock that another client has just granted it ends by then: %s',
     async (_kind, lockOf) => {
       const [one, other] = [
         await rig.client({ describeHolds: true }),

@@ -76,7 +76,7 @@ describe('a spin lock on the wire', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('costs one script to take and one to give back, or those of a turn together', async () => {
+  it('costs one script to take and one to release, or those of a turn together', async () => {
     const one = await commandsOf(async () => {
       await (await locks.getSpinLock(NAME).acquire()).release()
     })
@@ -133,7 +133,7 @@ describe('a spin lock shared with Java', () => {
     await java.unlockSpinLock(NAME)
   })
 
-  it('finds by its pauses that a Java client gave it back, which says nothing', async () => {
+  it('finds by its pauses that a Java client released it, which says nothing', async () => {
     expect(await java.acquire(NAME)).toBeNull()
     const waiting = locks.getSpinLock(NAME).acquire()
     const refused = locks.getSpinLock(NAME).acquire({ waitMs: 100 })

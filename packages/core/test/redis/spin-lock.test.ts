@@ -151,7 +151,7 @@ describe('the waiters of one client', () => {
       await Promise.all(callers)
     })
     expect(passed).toBe(CALLERS)
-    // Each takes it and gives it back; nobody asks in between, but for the first of all, who may just do so.
+    // Each takes it and releases it; nobody asks in between, but for the first of all, who may just do so.
     expect(handOffs.get('evalsha')).toBeLessThanOrEqual(2 * CALLERS + 5)
     expect(handOffs.has('publish')).toBe(false)
     expect(handOffs.has('subscribe')).toBe(false)

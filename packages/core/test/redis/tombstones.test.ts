@@ -156,7 +156,7 @@ const expectFree = async (): Promise<void> => {
   expect(Object.keys(await rig.contents()).filter((key) => key !== TOMBSTONE)).toEqual([])
 }
 
-describe('something of another type has the name of the lock while it is given back', () => {
+describe('something of another type has the name of the lock while it is released', () => {
   const cases = Object.entries(kinds).flatMap(([name, kind]) =>
     strangers.flatMap(([what, put]) => [0, 1].map((holds) => [name, what, holds, kind, put] as const)),
   )
@@ -206,7 +206,7 @@ describe('something of another type has the name of the lock while it is given b
 
 describe('the tombstone', () => {
   it.each(Object.entries(kinds))(
-    '%s: is written out of memory when the lock is given back',
+    '%s: is written out of memory when the lock is released',
     async (...each) => {
       const [, kind] = each
       expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })

@@ -50,7 +50,7 @@ describe('a renewal in a transaction that the application has opened', () => {
     expect(belief(hold)).toEqual(KNOWS_BETTER)
     expect(await told).toMatchObject({ script: 'lock/renew', reply: '"QUEUED"', error: isUnknown })
 
-    // One renewal when the transaction began, one when the next was due, and what gives the lock back.
+    // One renewal when the transaction began, one when the next was due, and what releases the lock.
     await eventually(async () => (await opened.exec().then(({ length }) => length)) <= 4)
     expect(await rig.admin.hgetall(NAME)).toEqual({ [successor.owner]: '1' })
     expect(belief(successor)).toMatchObject({ trusted: true })

@@ -115,7 +115,7 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
     await releaseAdopted()
   })
 
-  it('adopt 3: a copy that comes after what it took was given back', async () => {
+  it('adopt 3: a copy that comes after what it took was released', async () => {
     await acquireAs()
     await handOverAs()
     await rig.admin.set(LATCH, '1', 'PX', 60_000)
@@ -220,11 +220,11 @@ describe.each([
     await eventually(() => Promise.resolve(hold.signal.aborted))
     await expect(given).rejects.toThrow(RedisUnavailableError)
     proxy.pass()
-    // Given back in the background, whichever copies came through.
+    // Released in the background, whichever copies came through.
     await (await soon(lockOf(other).acquire())).release()
   })
 
-  it('gives the lock back where the hand-over ran and its answers were lost', async () => {
+  it('releases the lock where the hand-over ran and its answers were lost', async () => {
     const hold = await lockOf(broken).acquire()
     const lost = proxy.loseReply(runsOf(handOverScript))
     const given = handOver(hold)

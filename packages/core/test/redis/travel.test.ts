@@ -71,7 +71,7 @@ describe.each(kinds)('a hold that travels: %s', (kind, lockOf) => {
     }
   })
 
-  it('is given back by revoke, once, and wakes a waiter', async () => {
+  it('is released by revoke, once, and wakes a waiter', async () => {
     const token = await handOver(await lockOf(one).acquire())
     const waiter = lockOf(other).acquire({ waitMs: LONG_MS })
     expect(await revoke(other, token)).toBe(true)

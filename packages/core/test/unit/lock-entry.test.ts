@@ -113,7 +113,7 @@ const TABLE: Record<string, Row> = {
     release: 'release A 0 #3 tombstone 2',
     ifNotHeld: 'not-held',
   },
-  'given while it waited': {
+  'granted while it waited': {
     steps: [tried(HELD_IN_LINE), given],
     is: 'at rest',
     reenter: 'acquire A 2 #2',
@@ -576,7 +576,7 @@ describe('a release without an answer', () => {
     ])
   })
 
-  it('is one that was done when the next copy finds nothing, and perhaps given to another', async () => {
+  it('is one that was done when the next copy finds nothing, and perhaps granted to another', async () => {
     const entry = await after([tried(ACQUIRED)])
     expect(await entry.answering(entry.release(0, 20_000), [SILENCE, NOT_HELD])).toBe('released')
     expect(entry.redis.told).toEqual(['went to another for undefined'])
@@ -663,7 +663,11 @@ describe('what a closing client waits for', () => {
 
 describe('what a release did', () => {
   it.each<[string, Reply, string[]]>([
-    ['gave the lock to another client', { kind: 'released', grantedForMs: 80 }, ['went to another for 80']],
+    [
+      'granted the lock to another client',
+      { kind: 'released', grantedForMs: 80 },
+      ['went to another for 80'],
+    ],
     ['was announced to nobody', { kind: 'released', heardBy: 0 }, ['unheard']],
     ['was heard', { kind: 'released', heardBy: 2 }, []],
   ])('%s: its protocol hears of it', async (_, reply, told) => {

@@ -74,7 +74,7 @@ describe('a client that has had a lock', () => {
     expect(announcements(3)).toEqual([8.33, 6.67, 0])
   })
 
-  it('keeps half of the time where the lock was given on: turns in between are told to nobody', async () => {
+  it('keeps half of the time where the lock was granted on: turns in between are told to nobody', async () => {
     had(200, GIVEN)
     await clock.advance(50)
     expect(entering()).toBe(0)

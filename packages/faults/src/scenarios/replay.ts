@@ -160,7 +160,7 @@ class Play {
     }
   }
 
-  /** Everything is given back, the last copy has been delivered, and Redis is empty but for latches. */
+  /** Everything is released, the last copy has been delivered, and Redis is empty but for latches. */
   async end(): Promise<void> {
     this.#stopped.abort()
     await this.#together((flow) => flow.giveBackEverything(), { left: 0 })

@@ -150,7 +150,7 @@ const faultsOn = (stage: Stage): Alternative[] =>
 
 const fateName = (fate: Fate): string => (fate.kind === 'late' ? `late by ${fate.afterMs}` : fate.kind)
 
-/** So many clients, each of which takes one lock once and gives it back. */
+/** So many clients, each of which takes one lock once and releases it. */
 const planOf = (lock: string, clients: number): Plan => ({
   seed: 1,
   settings: {

@@ -77,7 +77,7 @@ export class Attempt {
 
   /**
    * A writer has the read lock besides. Its loss says nothing of the write lock, and both have one owner in the
-   * history: let `noteLoss` note it from when the write lock is given back.
+   * history: let `noteLoss` note it from when the write lock is released.
    */
   acquiredBesides<H extends Believed>(hold: H, { owner }: Held): Held<H> {
     return this.taken(hold, owner)
@@ -139,7 +139,7 @@ export const noteLoss = (history: Recorder, { hold: { signal }, lock, owner }: H
   else signal.addEventListener('abort', note)
 }
 
-/** Gives one level back. */
+/** Releases one level. */
 export const release = async (history: Recorder, { hold, lock, owner, mode }: Held): Promise<void> => {
   history.add('release-begin', { lock, owner, mode })
   history.add('released', { lock, owner, outcome: await hold.release() })

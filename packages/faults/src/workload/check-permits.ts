@@ -50,7 +50,7 @@ const changesOf = (uses: readonly Use[]): { use: string; atMs: number; change: n
     // A use that ends when something else begins is over.
     .toSorted((a, b) => a.atMs - b.atMs || a.change - b.change)
 
-/** Every call ends in time, and what is given back is taken by a caller that waits for it. */
+/** Every call ends in time, and what is released is taken by a caller that waits for it. */
 export const checkWaits = (
   uses: readonly Use[],
   faults: readonly Span[],
@@ -67,7 +67,7 @@ const late = ({ use, beginMs, endMs, killedMs, waitMs }: Use, faults: readonly S
   return [`I4 ${use} ended ${Math.round(endMs - beginMs - waitMs)} ms after its limit`]
 }
 
-/** A waiter takes what is given back, or another caller does. */
+/** A waiter takes what is released, or another caller does. */
 const notHandedOver = (uses: readonly Use[], faults: readonly Span[], handOverMs: number): string[] =>
   uses.flatMap((given) => {
     const { giveMs: fromMs, givenMs, outcome } = given
@@ -81,7 +81,7 @@ const notHandedOver = (uses: readonly Use[], faults: readonly Span[], handOverMs
     )
     // A caller that wants no more than came back passes those that want more, of whichever process they are.
     const fitting = waiting.find(({ permits }) => permits <= given.permits)
-    return fitting ? [`I4 ${fitting.use} waited ${handOverMs} ms for what ${given.use} had given back`] : []
+    return fitting ? [`I4 ${fitting.use} waited ${handOverMs} ms for what ${given.use} had released`] : []
   })
 
 const isReturned = (outcome = ''): boolean => ['released', 'undefined', 'true'].includes(outcome)
@@ -95,7 +95,7 @@ export interface PoolAtRest {
 
 /**
  * Of permits without an end: what is missing at rest is what killed processes had. What they had on its way at the
- * kill, to be taken or given back, may have happened or not: that much is in doubt.
+ * kill, to be taken or released, may have happened or not: that much is in doubt.
  */
 export const checkPools = (
   uses: readonly Use[],
@@ -117,7 +117,7 @@ export const checkPools = (
         `I2 ${name}: ${lost} of ${permits} permits are missing; killed processes had ${range}`,
       )
     }
-    // A caller that is noted there had begun to use what it took, and had not begun to give it back.
+    // A caller that is noted there had begun to use what it took, and had not begun to release it.
     if (inUse > lost)
       total.violations.push(`I2 ${name}: killed processes used ${inUse} permits, but ${lost} are missing`)
   }

@@ -78,7 +78,7 @@ const note = (use: Use, event: SemaphoreEvent): void => {
   else if (event.kind === 'given') Object.assign(use, { givenMs: atMs, outcome: event.outcome })
 }
 
-/** Until when its permits were in use. Without an end they are in use for ever when nobody gave them back. */
+/** Until when its permits were in use. Without an end they are in use for ever when nobody released them. */
 export const usedUntilMs = (use: Use): number => {
   const { untilMs, lostMs = Infinity, giveMs = Infinity, killedMs = Infinity, name } = use
   const overMs = name.startsWith('permits') ? Math.min(lostMs, killedMs) : Infinity

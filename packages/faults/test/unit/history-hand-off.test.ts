@@ -26,7 +26,7 @@ const healed = (atMs: number): HistoryEvent => ({ kind: 'healed', atMs, process:
 const check = (...events: (HistoryEvent | HistoryEvent[])[]) => checkHistory(events.flat(), { handOff })
 const isClean = { violations: [], excused: [] }
 
-/** An owner gives back at 50 what `w` has wanted since 20. */
+/** An owner releases at 50 what `w` has wanted since 20. */
 const a = [begin('a', 0), acquired('a', 10), ...release('a', 50)]
 const w = begin('w', 20)
 

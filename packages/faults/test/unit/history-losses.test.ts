@@ -25,7 +25,7 @@ describe('losses', () => {
     expect(check(acquire('a', 10, 50), acquire('a', 15, 20), event).violations).toHaveLength(1)
   })
 
-  test.each(['gone', 'forced', 'expired'])('one (%s) of what was given back is a violation', (reason) => {
+  test.each(['gone', 'forced', 'expired'])('one (%s) of what was released is a violation', (reason) => {
     const [a, event] = [acquire('a', 10, 30), lost('a', 20, reason)]
     const given = { kind: 'released', atMs: 15, ...of('a'), outcome: 'released' } as const
     expect(check(a, release('a', 14), given, event).violations).toEqual([
@@ -33,7 +33,7 @@ describe('losses', () => {
         check: 'loss',
         invariant: 'I1',
         lock,
-        message: 'a was told of the loss of what it had given back',
+        message: 'a was told of the loss of what it had released',
         events: [a[1], event],
       },
     ])

@@ -120,7 +120,7 @@ describe('an owner with both', () => {
     expect(messages(...upgrade)).toEqual(['a acquired it while a believed to hold it shared'])
   })
 
-  test('is told of a false "not the owner" also after the writing half was given back', () => {
+  test('is told of a false "not the owner" also after the writing half was released', () => {
     const half = [write('a', 10), read('a', 20), release('a', 30, 'exclusive', 'released')]
     const told = release('a', 50, 'shared').map((event) => ({ ...event, outcome: 'lost' }) as HistoryEvent)
     expect(check(...half, told).violations).toMatchObject([{ check: 'false-not-owner' }])

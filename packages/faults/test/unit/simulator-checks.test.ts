@@ -108,7 +108,7 @@ describe('the holder of a lock that was taken away', () => {
     expect(rulesOf([...acquired(), ...vanished])).toEqual(['I1 told'])
   })
 
-  test('is told nothing when nothing was taken, when it had given it back, or when nobody renews it', () => {
+  test('is told nothing when nothing was taken, when it had released it, or when nobody renews it', () => {
     const given = [
       at(105, 'release-begin', { owner: OWNER }),
       at(110, 'released', { owner: OWNER, outcome: 'lost' }),

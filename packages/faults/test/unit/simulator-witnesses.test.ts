@@ -125,7 +125,7 @@ describe('a read lock inside a write lock', () => {
     expect(losses()).toEqual(told)
   })
 
-  test('is all that its owner has when the write lock is given back', () => {
+  test('is all that its owner has when the write lock is released', () => {
     const { history, held, lose, losses } = recorded()
     noteLoss(history, held)
     expect(losses()).toEqual([])

@@ -40,7 +40,7 @@ describe('a simulated world', () => {
     },
   )
 
-  // Callers left while Redis was away for longer than their lease, and stayed in line: Redis gave them the lock later (I2).
+  // Callers left while Redis was away for longer than their lease, and stayed in line: Redis granted them the lock later (I2).
   test.each([1508, 5528])('in which callers leave in an outage gives them nothing: %i', async (seed) => {
     const { findings } = await play(planOf(seed))
 
@@ -67,7 +67,7 @@ describe('a simulated world', () => {
 
   // The checkers once took these for broken rules: a writer loses the read lock that it has besides (1285), Redis has the
   // lock of a dead reader for 20 s longer because its clock was set back (941), a replica without the last re-entry (26), a
-  // dead waiter of a fair lock whom nobody came behind for 25 s (3919), permits that others took and gave back at once,
+  // dead waiter of a fair lock whom nobody came behind for 25 s (3919), permits that others took and released at once,
   // 150 ms away from Redis (3356).
   test.each([1285, 941, 26, 3919, 3356])('is judged by what Redis has: %i', async (seed) => {
     const { findings } = await play(planOf(seed))
@@ -75,7 +75,7 @@ describe('a simulated world', () => {
     expect(findings).toEqual([])
   })
 
-  // Callers of several clients each had a part of the same two locks, were refused the other, and gave theirs back to
+  // Callers of several clients each had a part of the same two locks, were refused the other, and released theirs to
   // somebody who did the same: nobody had both for more than a second.
   test.each([133, 195])(
     'a simulated world of multi locks far from Redis keeps none of them free: %i',

@@ -123,7 +123,7 @@ const cpuMs = () => {
   return (user + system) / 1_000
 }
 
-/** Many callers that take and give back locks, or want what they do not get, and what it costs this process. */
+/** Many callers that take and release locks, or want what they do not get, and what it costs this process. */
 const loadVerbs = {
   run: async ({ name }, { flows, forMs, names }) => {
     const [cpuBefore, startedAt] = [cpuMs(), nowMs()]

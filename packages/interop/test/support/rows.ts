@@ -78,7 +78,7 @@ const spin: Row = {
   untilWaiting: () => new Promise((resolve) => setTimeout(resolve, 50)),
 }
 
-/** Two locks, the name and one more. Redisson's takes and gives them back one by one, and cannot be asked anything. */
+/** Two locks, the name and one more. Redisson's takes and releases them one by one, and cannot be asked anything. */
 const multi: Row = {
   ...plain,
   name: 'multi lock',

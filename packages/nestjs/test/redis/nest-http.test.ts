@@ -180,7 +180,7 @@ describe.each([
 
   afterEach(async () => {
     await app.close()
-    // The line of a lock that was given ends a moment later.
+    // The queue of a lock that was granted ends a moment later.
     await eventually(async () => (await admin.keys(`*${prefix}*`)).length === 0)
     // A connection that the module has closed is gone for Redis a moment later.
     await eventually(async () => (await admin.pubsub('CHANNELS', `*${prefix}*`)).length === 0)

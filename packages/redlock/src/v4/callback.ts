@@ -3,7 +3,7 @@ import { default as untyped } from 'bluebird'
 /** Called once with the result of an operation: its error, or null and its value. */
 export type Callback<T> = (error: Error | null, value?: T) => void
 
-/** A resource that `using` of bluebird acquires and gives back. */
+/** A resource that `using` of bluebird acquires and releases. */
 export interface Disposer<T> {
   /** Returns the resource that is acquired. @throws as `lock` */
   promise(): Promise<T>

@@ -4,7 +4,7 @@ import type { Callback } from './callback.js'
 
 /** Calls of a lock to the redlock that made it. */
 export interface LockKeeper {
-  /** Gives a lock back. @throws LockError */
+  /** Releases a lock. @throws LockError */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void>
   /** Makes a lock last longer: it resolves with this very lock. @throws LockError */
   extend(lock: Lock, ttl: number, callback?: Callback<Lock>): Promise<Lock>
@@ -12,7 +12,7 @@ export interface LockKeeper {
 
 /** Resources that are locked until `expiration`. */
 export class Lock {
-  /** Makes the lock that a redlock gives. A copy of one releases and extends nothing. */
+  /** Makes the lock that a redlock returns. A copy of one releases and extends nothing. */
   // eslint-disable-next-line max-params -- as redlock has it
   constructor(
     readonly redlock: LockKeeper,
@@ -26,12 +26,12 @@ export class Lock {
     public attemptsRemaining = 0,
   ) {}
 
-  /** The holds of Holdfast that the lock consists of: one for each Redis client that has given it. */
+  /** The holds of Holdfast that the lock consists of: one for each Redis client that has granted it. */
   get holds(): readonly LockHold[] {
     return heldBy(this)?.holds ?? []
   }
 
-  /** Gives the lock back, and waits until all Redis clients have answered. @throws LockError a quorum did not have it */
+  /** Releases the lock, and waits until all Redis clients have answered. @throws LockError a quorum did not have it */
   unlock(callback?: Callback<void>): Promise<void> {
     return this.redlock.unlock(this, callback)
   }

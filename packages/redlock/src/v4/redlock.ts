@@ -118,14 +118,14 @@ export class Redlock extends EventEmitter implements LockKeeper {
   }
 
   /**
-   * Gives a lock back, and waits until all Redis clients have answered.
+   * Releases a lock, and waits until all Redis clients have answered.
    * @throws LockError fewer than a quorum still had all of its resources
    */
   unlock(lock: Lock, callback?: Callback<void>): Promise<void> {
     return promised(this.#unlock(lock), callback)
   }
 
-  /** Gives a lock back: another name of `unlock`. @throws as `unlock` */
+  /** Releases a lock: another name of `unlock`. @throws as `unlock` */
   release(lock: Lock, callback?: Callback<void>): Promise<void> {
     return this.unlock(lock, callback)
   }

@@ -181,7 +181,7 @@ describe('Redlock on one Redis', () => {
 describe('using', () => {
   const { harness, redlock: make } = useRedlocks()
 
-  it('keeps the lock for longer than its duration, and gives it back', async () => {
+  it('keeps the lock for longer than its duration, and releases it', async () => {
     const { redlock } = make({ automaticExtensionThreshold: 1_500 })
     const extended = signalled()
     const result = redlock.using([harness.name()], 2_000, async (signal, context) => {
@@ -209,7 +209,7 @@ describe('using', () => {
     expect(reason).toBeInstanceOf(Error)
   })
 
-  it('rejects with what the routine throws, and gives the lock back', async () => {
+  it('rejects with what the routine throws, and releases the lock', async () => {
     const wrong = new Error('wrong')
     await expect(make().redlock.using([harness.name()], 5_000, () => Promise.reject(wrong))).rejects.toBe(
       wrong,

@@ -50,7 +50,7 @@ describe('a caller without time to wait', () => {
     expect(barger.result).toEqual({ rejected: error })
   })
 
-  it('can leave or abort, and what its attempt still brings is given back once', async () => {
+  it('can leave or abort, and what its attempt still brings is released once', async () => {
     const controller = new AbortController()
     const leaving = rig.enter(noTime)
     const aborting = rig.enter({ ...noTime, signal: controller.signal })

@@ -31,7 +31,7 @@ describe('close', () => {
     await rig.expectNothingLeft()
   })
 
-  it('does not wait for attempts, and gives back what they still bring', async () => {
+  it('does not wait for attempts, and releases what they still bring', async () => {
     const rig = new Rig()
     const [head, barger] = [rig.enter(), rig.enter({ timeoutMs: 0 })]
     await rig.waiter.close(reason)

@@ -131,7 +131,7 @@ describe('a clock with a microtask of its own', () => {
 })
 
 describe('what an attempt brings after its caller has gone', () => {
-  it('is given back even when the line is gone too', async () => {
+  it('is released even when the line is gone too', async () => {
     const caller = rig.enter()
     caller.ticket.leave()
     expect(rig.waiter.isWaiting('q')).toBe(false)
@@ -150,7 +150,7 @@ describe('what an attempt brings after its caller has gone', () => {
     expect([...one.givenBack, ...two.givenBack]).toEqual([])
   })
 
-  it('harms nobody when giving it back throws, now or later', async () => {
+  it('harms nobody when releasing it throws, now or later', async () => {
     const throwing = rig.enter({
       giveBack: () => {
         throw new Error('giveBack')

@@ -43,7 +43,7 @@ describe('renewals of one row', () => {
     expect(bench.store.batches).toEqual([...inOrder, ...inOrder])
   })
 
-  it('what is given back while it waits for its turn is not asked about', async () => {
+  it('what is released while it waits for its turn is not asked about', async () => {
     const { bench, watches, answer } = await rowOfThree()
     const [asked] = bench.store.batches
     const [kept, ...others] = NAMES.filter((name) => !asked!.includes(name))

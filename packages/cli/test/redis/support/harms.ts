@@ -16,7 +16,7 @@ export interface Harm {
   readonly what: string
   /** Whether it may come before the command has begun. */
   readonly early?: true
-  /** Whether the command waits first, in order of arrival, behind a holder that gives it the lock. */
+  /** Whether the command waits first, in order of arrival, behind a holder whose release grants it the lock. */
   readonly waits?: true
   /** Whether the command must be ended by it. */
   readonly ends: boolean

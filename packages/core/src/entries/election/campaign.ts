@@ -50,7 +50,7 @@ export class Campaign {
   term: Term | null = null
   /** The logical thread of the term's callback. */
   context: Context | null = null
-  /** Resolves when the lock of the term was given back, or the release goes on in the background. */
+  /** Resolves when the lock of the term was released, or the release goes on in the background. */
   over: Promise<void> = Promise.resolve()
   private failures = 0
   private isListening = false

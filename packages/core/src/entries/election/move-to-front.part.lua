@@ -1,4 +1,4 @@
--- move-to-front: puts a waiter before all others in the queue, in all that orders it, so that a release gives it the lock.
+-- move-to-front: puts a waiter before all others in the queue, in all that orders it, so that a release grants it the lock.
 -- insert election/candidates
 local function moveToFront(q, client)
   local owner, place = firstOf(q.list, client)

@@ -1,4 +1,4 @@
--- release: end the term of an owner, and give the lock back as fair-lock/release does: to a successor, if it names one.
+-- release: end the term of an owner, and release the lock as fair-lock/release does: to a successor, if it names one.
 -- KEYS    [1] lock hash (owner -> holds)   [2] queue   [3] time-outs   [4] arrivals   [5] heartbeats
 --         [6] tombstone of this owner   [7] terms   [8] note of the hold, absent where it has none
 -- ARGV    [1] owner   [2] sequence of this command

@@ -98,7 +98,7 @@ export interface EndCommand extends ElectionKeys {
   readonly isNoted: boolean
 }
 
-/** Gives the lock back, and the place in line, and ends the term. */
+/** Releases the lock, and the place in line, and ends the term. */
 export function release(runner: ScriptRunner, command: EndCommand): Promise<ReleaseReply> {
   const { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted } = command
   const unlock = unlockChannel(key)

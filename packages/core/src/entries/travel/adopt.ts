@@ -50,7 +50,7 @@ const ADOPT_OPTIONS: KnownKeys<AdoptOptions> = { leaseMs: true, renew: true }
  * @param locks a client of the Redis and with the `keyPrefix` of the hand-over, or a thread of one
  * @throws HandoverGoneError adopted by another call, revoked, released by force, or not adopted within `keepMs`
  * @throws InvalidArgumentError the token is none, or of another `keyPrefix`
- * @throws RedisUnavailableError no reply: a lock that may have been adopted is given back in the background. Where it was not,
+ * @throws RedisUnavailableError no reply: a lock that may have been adopted is released in the background. Where it was not,
  *   the token is still good; LockLostError the lease had ended when the reply came; ClientClosedError
  */
 export async function adopt(
@@ -73,7 +73,7 @@ export async function adopt(
   }
   const origin = session.reports.origin('adopt')
   const adopting = adoptAs(traveller, { leaseMs, renews: renew, waitMs: 0, ofCallback: false, note })
-  // To its end, so that a client that closes meanwhile gives back what a late reply says it has.
+  // To its end, so that a client that closes meanwhile releases what a late reply says it has.
   session.background.run(adopting)
   const hold = await adopting
   session.reports.origins.keep(hold, origin)

@@ -36,7 +36,7 @@ const RANDOM_BYTES = 16
  * @param hold of `getLock`, `getFairLock` or `getFencedLock`, the only level of its owner
  * @throws InvalidArgumentError a hold of another kind of lock, or further levels are held: the hold stays as it is
  * @throws LockLostError the hold was lost; NotLockOwnerError it was released
- * @throws RedisUnavailableError no reply: there is no token, the hold is over, and the client gives the lock back in the
+ * @throws RedisUnavailableError no reply: there is no token, the hold is over, and the client releases the lock in the
  *   background; it is free at the latest when its lease or `keepMs` ends
  */
 export async function handOver(hold: LockHold, options: HandOverOptions = {}): Promise<string> {
@@ -148,7 +148,7 @@ async function nameSuccessor(
   })
 }
 
-/** The token is not returned: the lock is given back, as far as Redis may still have it, under both names. */
+/** The token is not returned: the lock is released, as far as Redis may still have it, under both names. */
 async function takeBack(acquisition: Acquisition, traveller: string): Promise<void> {
   await acquisition.giveBack()
   await releaseTraveller(acquisition.session, acquisition.protocol, traveller)

@@ -3,7 +3,7 @@
 -- ARGV    [1] number of the operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6..] ids, in hex
 -- RETURNS how many permits went back
--- RETRY   safe: a second run finds nothing to give back
+-- RETRY   safe: a second run finds nothing to release
 -- insert counter/operation
 -- insert touch
 -- insert permit-semaphore/permits

@@ -1,8 +1,8 @@
--- release: give permits back by their ids, all or none, and wake waiters.
+-- release: release permits by their ids, all or none, and wake waiters.
 -- KEYS    [1] free permits (a number)   [2] ends of permits (id -> ms)   [3] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] channel   [5] PUBLISH or SPUBLISH   [6..] ids, in hex
--- RETURNS how many were given back, -1 over (a late copy, or cancelled)
+-- RETURNS how many were released, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
 -- insert counter/number

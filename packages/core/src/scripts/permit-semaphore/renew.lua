@@ -1,7 +1,7 @@
 -- renew: make a permit that is still held end at least the lease from now.
 -- KEYS    [1] ends of permits (id -> ms)
 -- ARGV    [1] lease ms   [2] id, in hex
--- RETURNS ms until it ends, 0 when it has ended or was given back
+-- RETURNS ms until it ends, 0 when it has ended or was released
 -- RETRY   safe: never creates, never shortens; ids are never used again
 -- insert permit-semaphore/permits
 -- A write as touch is one, for a sorted set.

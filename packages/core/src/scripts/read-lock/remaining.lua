@@ -10,5 +10,5 @@ for n = 1, tonumber(redis.call('hget', KEYS[1], ARGV[1])) or 0 do
   left = math.max(left, redis.call('pttl', KEYS[2] .. ':' .. n))
 end
 local ttl = redis.call('pttl', KEYS[1])
--- Another program may have removed the time to live of either key; the next renewal gives it back.
+-- Another program may have removed the time to live of either key; the next renewal sets it again.
 return (ttl < 0 or left < 0) and left or math.min(left, ttl)

@@ -1,8 +1,8 @@
--- release: give permits back and wake waiters.
+-- release: release permits and wake waiters.
 -- KEYS    [1] free permits (a number)   [2] operations of this client
 -- ARGV    [1] number of this operation   [2] floor: all up to it are over   [3] ttl of operations ms
 --         [4] permits   [5] 1: only if there is a semaphore   [6] channel   [7] PUBLISH or SPUBLISH
--- RETURNS 1 given back, 0 there is no semaphore, -1 over (a late copy, or cancelled)
+-- RETURNS 1 released, 0 there is no semaphore, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
 -- insert counter/number

@@ -51,7 +51,7 @@ export class FairLine {
     return locks.getFairLock(this.name)
   }
 
-  /** Resolves when it stands in line. It will note its label, and give the lock back. */
+  /** Resolves when it stands in line. It will note its label, and release the lock. */
   async join(
     label: string,
     locks: Pick<LockClient, 'getFairLock'>,

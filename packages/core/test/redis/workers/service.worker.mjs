@@ -1,4 +1,4 @@
-// A service that gives everything back on SIGTERM. Runs against the built packages.
+// A service that releases everything on SIGTERM. Runs against the built packages.
 import { LockClient } from '@holdfast/core'
 import { emit, serveWorker } from '@holdfast/faults/harness'
 

@@ -182,7 +182,7 @@ export class EntryUnderTest {
     return this.entry.field.find(new Map(Object.entries(holds)))
   }
 
-  /** Redis gave it the lock while it waited. */
+  /** Redis granted it the lock while it waited. */
   given(): void {
     this.entry.state.granted()
   }

@@ -4,7 +4,7 @@ import type { Findings } from './findings.js'
 import type { Attempt, LockHistory } from './lock-history.js'
 import { RunningMaximum } from './running-maximum.js'
 
-/** How soon a lock that is given back has its next owner. */
+/** How soon a lock that is released has its next owner. */
 export interface HandOffOptions {
   /** How long a lock may stay free while somebody waits for it. */
   readonly limitMs: number

@@ -8,7 +8,7 @@ interface Surroundings {
   readonly someReleaseEarly: boolean
 }
 
-/** I1 and I3: what is trusted is there. Redis takes nothing away that it has not lost, and nobody loses what was given back. */
+/** I1 and I3: what is trusted is there. Redis takes nothing away that it has not lost, and nobody loses what was released. */
 export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
   const { faults, grantLagMs, someReleaseEarly } = surroundings
   for (const { event, hold } of lock.takenAway) {
@@ -29,7 +29,7 @@ export const checkLosses = (lock: LockHistory, surroundings: Surroundings, findi
       check: 'loss',
       invariant: 'I1',
       lock: lock.name,
-      message: `${hold.owner} was told of the loss of what it had given back`,
+      message: `${hold.owner} was told of the loss of what it had released`,
       events: [hold.acquired, event],
     })
   }

@@ -74,7 +74,7 @@ export interface Lost extends OfOwner {
 
 export interface ReleaseBegin extends OfOwner {
   readonly kind: 'release-begin'
-  /** Which of its levels an owner gives back that has some of both modes (exclusive). */
+  /** Which of its levels an owner releases that has some of both modes (exclusive). */
   readonly mode?: Mode | undefined
 }
 

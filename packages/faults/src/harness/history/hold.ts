@@ -57,7 +57,7 @@ export class Hold {
 
   /**
    * Until when nobody else could have the lock, as far as the owner knows: its release may take effect at any
-   * moment before the answer, and what is not given back stays until its lease ends.
+   * moment before the answer, and what is not released stays until its lease ends.
    */
   get occupiedUntilMs(): number {
     return Math.max(this.startMs, this.#freeSinceMs ?? this.#untilMs)
@@ -93,7 +93,7 @@ export class Hold {
     return this.#lost || this.#givenBack || this.#untilMs <= ms
   }
 
-  /** Its exclusive levels have been given back, and shared ones have not. */
+  /** Its exclusive levels have been released, and shared ones have not. */
   get isLeftShared(): boolean {
     return this.#downgradedMs < Infinity && this.#levels.shared > 0
   }

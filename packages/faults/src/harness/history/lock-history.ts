@@ -48,7 +48,7 @@ export class LockHistory {
   readonly disowned: Disowned[] = []
   /** Redis took them away while their owners trusted them. */
   readonly takenAway: Told[] = []
-  /** Their owners had given them back, and had been told so. */
+  /** Their owners had released them, and had been told so. */
   readonly falseAlarms: Told[] = []
   readonly openings: Opening[] = []
   readonly results: Result[] = []

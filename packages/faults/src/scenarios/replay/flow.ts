@@ -44,7 +44,7 @@ export interface FlowParts extends Compared {
 type Move = (name: string) => Promise<string>
 type Taken = { readonly outcome: string; readonly hold?: Hold }
 
-/** One logical thread that takes, re-enters, renews and gives back a few locks, one operation after another. */
+/** One logical thread that takes, re-enters, renews and releases a few locks, one operation after another. */
 export class Flow {
   readonly name: string
   /** How often it has done what. */
@@ -54,7 +54,7 @@ export class Flow {
   /** The present step, for when it does not end. */
   doing: { readonly operation: string; readonly name: string; readonly startedAt: number } | null = null
   readonly #parts: FlowParts
-  /** The owner whose last level was given back. */
+  /** The owner whose last level was released. */
   #released: string | null = null
 
   constructor(parts: FlowParts) {

@@ -131,7 +131,7 @@ export class Model {
   }
 
   /**
-   * A flow is about to give a level back. From now on another may be told that the lock is theirs, before this flow is
+   * A flow is about to release a level. From now on another may be told that the lock is theirs, before this flow is
    * told that it has gone.
    */
   givingBack(name: string, hold: Hold): number {

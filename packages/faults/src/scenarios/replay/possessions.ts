@@ -10,7 +10,7 @@ export class Possession {
   readonly owners: [string, ...string[]]
   /** Monotonic ms at which the latest of them was given it. */
   since = performance.now()
-  /** Its latest owner has given it back, and Redis has answered. */
+  /** Its latest owner has released it, and Redis has answered. */
   isOver = false
 
   constructor(owner: string) {

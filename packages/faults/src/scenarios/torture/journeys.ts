@@ -19,7 +19,7 @@ interface Job {
   readonly handedMs: number
 }
 
-/** A caller whose holds travel: it takes a lock or adopts one, and hands it on or gives it back. */
+/** A caller whose holds travel: it takes a lock or adopts one, and hands it on or releases it. */
 export class Porter {
   readonly #parts: CallerParts
   #attempts = 0

@@ -113,7 +113,7 @@ export class LockCaller {
           try {
             await inner?.release()
           } finally {
-            // Whatever the inner release met: a hold that nobody gives back would be renewed for good.
+            // Whatever the inner release met: a hold that nobody releases would be renewed for good.
             await release(history, held)
           }
         }
@@ -121,7 +121,7 @@ export class LockCaller {
     )
   }
 
-  /** Writes, takes the read lock besides, gives the write lock back and reads on. */
+  /** Writes, takes the read lock besides, releases the write lock and reads on. */
   readonly #downgrade = (target: Target): Promise<unknown> => {
     const { locks } = this.#parts
     const reader = readWriteNamed(locks, target.name).readLock()
@@ -132,7 +132,7 @@ export class LockCaller {
         const reading = await this.#attempt({ ...target, mode: 'shared' }, waitMs, async (inner) => {
           await this.#readOn(writing, await reader.acquire({ waitMs }), inner)
         })
-        // It got no read lock, so nothing gave the write lock back.
+        // It got no read lock, so nothing released the write lock.
         if (!reading.isHeld) await this.#workAndRelease(writing)
       }),
     )

@@ -1,4 +1,4 @@
-// Duties of a client to its callers besides a lock: to keep it, to give it back when asked, and to tell when it is gone.
+// Duties of a client to its callers besides a lock: to keep it, to release it when asked, and to tell when it is gone.
 // Only a world without chance of its own can judge it: in the torture a busy machine excuses each of them.
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { kindOf } from '../../workload/lock-kinds.js'
@@ -34,7 +34,7 @@ interface Held {
   /** Length of a lease that nobody renews. */
   readonly leaseMs: number | undefined
   levels: number
-  /** When it began to give back its last level, was told that the lock is gone, or was killed. */
+  /** When it began to release its last level, was told that the lock is gone, or was killed. */
   endMs: number
   lost?: { readonly atMs: number; readonly reason: string }
   readonly releases: { readonly beginMs: number; endMs: number }[]

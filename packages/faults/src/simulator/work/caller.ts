@@ -138,7 +138,7 @@ export class Caller {
     'count-down': (step) => this.others.countDown(step),
     await: (step) => this.others.await(step),
 
-    /** Writes, takes the read lock besides, gives the write lock back and reads on. */
+    /** Writes, takes the read lock besides, releases the write lock and reads on. */
     downgrade: (step) =>
       this.scene.locks.run(() =>
         this.attempt(step, step.waitMs, async (attempt) => {
@@ -149,7 +149,7 @@ export class Caller {
           const reading = await this.attempt(inner, waitMs, async (attempted) => {
             await this.readOn(step, { writing, hold: await reader.acquire({ waitMs }), attempt: attempted })
           })
-          // It got no read lock, so nothing gave the write lock back.
+          // It got no read lock, so nothing released the write lock.
           if (!reading.isHeld) await this.workAndRelease(step, writing)
         }),
       ),

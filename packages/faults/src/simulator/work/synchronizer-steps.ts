@@ -11,7 +11,7 @@ export class SynchronizerSteps {
     this.scene = scene
   }
 
-  /** Permits without an end, or one that ends: taken, used, and given back. */
+  /** Permits without an end, or one that ends: taken, used, and released. */
   async permits(step: Step): Promise<void> {
     const { id, lock: name, permits = 1, waitMs } = step
     this.scene.history.add('take', { name, use: id, permits, waitMs })

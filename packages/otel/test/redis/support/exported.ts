@@ -16,7 +16,7 @@ const samplesIn = (text: string): Sample[] =>
     value: Number(value),
   }))
 
-/** Whether another caller of its client passed it the lock, or Redis gave it, no caller is told. */
+/** Whether another caller of its client passed it the lock, or Redis granted it, no caller is told. */
 const pathToCallers = (path: string | undefined): string | undefined =>
   path === 'passed' || path === 'granted' ? 'remote' : path
 

@@ -1,4 +1,4 @@
-// Takes and gives back a lock of each of so many names, as core publishes it, and says what stays of that.
+// Takes and releases a lock of each of so many names, as core publishes it, and says what stays of that.
 import { channel } from 'node:diagnostics_channel'
 import { LOCK_CHANNELS } from '@holdfast/core'
 import { HoldfastInstrumentation } from '@holdfast/otel'

@@ -14,7 +14,7 @@ export const EXCEPTIONS = [
   },
   { title: 'two clients with the same prefix exclude and wake each other', reason: noPrefix },
   { title: 'clients with other prefixes do not meet', reason: noPrefix },
-  { title: 'costs one script to take and one to give back', reason: noStatistics },
+  { title: 'costs one script to take and one to release', reason: noStatistics },
   { title: 'a wait goes on while the lock is held, and fails at once', reason: noStatistics },
   { title: 'is not warned of where INFO is forbidden', reason: noUsers },
   {
@@ -31,7 +31,7 @@ export const EXCEPTIONS = [
   },
   { title: 'a lock that is evicted is lost at the next renewal', reason: 'fills the memory of a server' },
   { title: 'loses the replies of an acquire and of its release', reason: noProxy },
-  { title: 'gives up an acquire that has run: it goes back', reason: noProxy },
+  { title: 'gives up an acquire that has run: the permit is released', reason: noProxy },
   {
     title: 'sends the tries of adjacent readers together',
     reason: 'listens to a method of the ioredis client',

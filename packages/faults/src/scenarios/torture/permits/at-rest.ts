@@ -81,7 +81,7 @@ export const killHolders = async (
   violations.push(...(await checkEnding(observer, names, { permits, held: count - dying.length, leaseMs })))
   const backMs = performance.now() - killedAt
   await fleet.callAll('giveBack')
-  await expectFree(permits - HELD_BY_EACH * dying.length, 'when the living gave theirs back')
+  await expectFree(permits - HELD_BY_EACH * dying.length, 'when the living released theirs')
   violations.push(...(await checkEnding(observer, names, { permits, leaseMs: 0 })))
   return { killed: dying.length, backMs, violations }
 }
@@ -92,7 +92,7 @@ export interface Holding {
   readonly leaseMs: number
 }
 
-/** The part of one process: it takes permits and keeps them until it is told to give them back, or killed. */
+/** The part of one process: it takes permits and keeps them until it is told to release them, or killed. */
 export class Holder {
   #held: (() => Promise<void>)[] = []
 

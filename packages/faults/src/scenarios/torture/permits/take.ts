@@ -47,7 +47,7 @@ export class Take {
     this.#add('refused')
   }
 
-  /** Their use is over. Gives them back; without an answer that goes on in the background. */
+  /** Their use is over. Releases them; without an answer that goes on in the background. */
   async giveBack(give: () => Promise<unknown>): Promise<void> {
     this.#add('give')
     try {

@@ -13,7 +13,7 @@ import java.util.concurrent.Future;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** Many threads that take and give back locks, and what it costs this process. */
+/** Many threads that take and release locks, and what it costs this process. */
 final class Load {
   private static final OperatingSystemMXBean PROCESS =
       (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
