@@ -17,6 +17,7 @@ import { SharedError, ShareBusyError, ShareOutcomeUnknownError } from './errors.
 import { RunProtocol, type Wanted } from './run-protocol.js'
 import { callTask, runUnder, type Made, type RunPlace } from './run-under.js'
 import type { Found, FoundResult, OlderResult } from './scripts.js'
+import { Validity } from './validity.js'
 
 /** How a share runs and keeps, with its defaults filled in. */
 export interface ShareRules<T> {
@@ -71,18 +72,14 @@ const outside = new AsyncResource('holdfast.share')
  *     └── kept or older result ──► over
  *
  * One caller's function runs; whoever leaves, a run goes on. One command at a time, whatever the number of callers.
- *
- * Commands are numbered, and a caller knows how many it came behind. An `invalidate` that had resolved before a caller came
- * is known to every command that is sent after it came: so each answer is for those who came before its command, and a
- * result that was invalidated for those alone who came before a command that found it valid. The others look again.
+ * `Validity` tells which of them may have a result.
  */
 export class Flight<T> implements AwaitedRun<T> {
   private readonly callers = new Set<Caller<T>>()
   /** Whose function runs. */
   private runner: Caller<T> | null = null
-  private commands = 0
-  /** The run whose result the callers wait for, by its owner, and the latest command that found it not outdated. */
-  private awaited: { readonly owner: string; asOf: number } | null = null
+  /** An `invalidate` of this process is a command, too. */
+  readonly validity = new Validity()
   private ticket: { leave(): void } | null = null
   /** Redis has answered. */
   private wasAnswered = false
@@ -100,19 +97,7 @@ export class Flight<T> implements AwaitedRun<T> {
 
   join(caller: Caller<T>): void {
     this.callers.add(caller)
-    caller.waitFor(this, this.commands)
-  }
-
-  /** An `invalidate` of this process is about to be sent. @returns its number among the commands */
-  invalidating(): number {
-    return (this.commands += 1)
-  }
-
-  /** Until that command the run of this owner was not outdated: whoever had come by then may have its result. */
-  wasValid(owner: string, asOf: number): void {
-    if (this.awaited?.owner === owner) {
-      this.awaited.asOf = Math.max(this.awaited.asOf, asOf)
-    }
+    caller.waitFor(this, this.validity.sent)
   }
 
   start(): void {
@@ -210,12 +195,12 @@ export class Flight<T> implements AwaitedRun<T> {
     }
     const { leaseMs, wanted } = this.rules
     const protocol = new RunProtocol(session, lockName, wanted)
-    protocol.awaited = this.awaited?.owner
+    protocol.awaited = this.validity.awaited
     const acquisition = new Acquisition(session, protocol, null, ALONE)
     const note = session.options.describeHolds && noteWish(session.options.describeHolds, undefined)
     const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
     const attempt = () => {
-      const lookedAt = { asOf: (this.commands += 1) }
+      const lookedAt = { asOf: this.validity.next() }
       return acquisition.tryFirst(request, {
         onReply: () => this.attemptOf(protocol, lookedAt),
         onError: (error: unknown) => {
@@ -269,13 +254,8 @@ export class Flight<T> implements AwaitedRun<T> {
       return { kind: 'done', value: { found, ...lookedAt } }
     }
     const { owner, leaseLeftMs, isOutdated } = found
-    if (!isOutdated) {
-      this.awaited = { owner, asOf: lookedAt.asOf }
-    } else if (this.awaited?.owner !== owner) {
-      // Its result was invalid before this flight saw it: its end matters, and its result does not.
-      this.awaited = null
-    }
-    protocol.awaited = this.awaited?.owner
+    this.validity.underWay(owner, isOutdated, lookedAt.asOf)
+    protocol.awaited = this.validity.awaited
     this.holder = lockHolder({ owner, holds: 1, leaseLeftMs, heldForAtLeastMs: 0 })
     for (const caller of [...this.callers].filter((each) => each.isOverdue)) {
       this.refuse(caller)
@@ -297,10 +277,9 @@ export class Flight<T> implements AwaitedRun<T> {
       return this.finish(older, 'stale', asOf)
     }
     this.beRunner(first, hold.owner)
-    // Whoever is here came before the function begins.
-    this.awaited = { owner: hold.owner, asOf: (this.commands += 1) }
+    this.validity.begins(hold.owner)
     let finishedAt = 0
-    const finishing = (): void => void (finishedAt = this.commands += 1)
+    const finishing = (): void => void (finishedAt = this.validity.next())
     const made = (): Promise<Made> => this.make(first.task, this.runOf(hold))
     const ended = await runUnder(hold, protocol, session, { make: made, finishing })
     if (ended.kind === 'lost') {
@@ -310,7 +289,7 @@ export class Flight<T> implements AwaitedRun<T> {
       if (this.rules.wanted.failsOnCrash) {
         throw new ShareOutcomeUnknownError(lockName, ended.error)
       }
-      this.awaited = null
+      this.validity.forget()
       this.runner?.limit()
       this.runner = null
       return this.callers.size > 0 || this.end(() => undefined)
@@ -387,10 +366,9 @@ export class Flight<T> implements AwaitedRun<T> {
     asOf: number,
     finish: (before: number) => boolean,
   ): boolean {
-    const { awaited } = this
-    const mustLookAgain = finish(isOutdated === false ? asOf : (awaited?.asOf ?? 0))
+    const mustLookAgain = finish(this.validity.countsBefore(isOutdated, asOf))
     if (isOutdated === true) {
-      this.awaited = null
+      this.validity.forget()
     } else if (mustLookAgain) {
       // They fetch the same result, which one more command finds valid or not. Who comes now is no longer of this flight.
       this.onOver(this)
@@ -408,8 +386,8 @@ export class Flight<T> implements AwaitedRun<T> {
       this.finish(result, 'joined', before, endedAt),
     )
     if ([...this.callers].every(({ startedAt }) => startedAt > endedAt)) {
-      // Nobody waits for that run any more: one of those who are left runs.
-      this.awaited = null
+      // One of those who are left runs.
+      this.validity.forget()
     }
     return mustLookAgain
   }

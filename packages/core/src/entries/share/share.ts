@@ -178,9 +178,9 @@ export class Share<T = unknown> {
     const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
     const command = { lockName, key: lockKey }
     const flight = this.flights.get(key)
-    const asOf = flight?.invalidating() ?? 0
+    const asOf = flight?.validity.next() ?? 0
     const owner = await untilKnown(() => sendInvalidate(runner, command), limits)
-    flight?.wasValid(owner, asOf)
+    flight?.validity.wasValid(owner, asOf)
     this.flights.delete(key)
   }
 
