@@ -1,11 +1,10 @@
 import { expect } from '@jest/globals'
-import { RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
-import { RedisUnavailableError, WrongTypeError, type LockClient, type LockHold } from '../../src/index.js'
+import { RedisUnavailableError, WrongTypeError, type LockClient } from '../../src/index.js'
 import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
-import { eventually, sleep } from './support/harness.js'
+import { eventually } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
@@ -290,86 +289,6 @@ describe('out of memory', () => {
       expect(await force()).toEqual({ kind: 'released', owners: 1 })
     })
     expect(await rig.contents()).toEqual({})
-  })
-
-  it('a client: acquire rejects at once, a hold is renewed, lowered and released', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
-    const lock = locks.getLock(NAME)
-    await locks.run(async () => {
-      const outer = await lock.lock()
-      await lock.lock()
-      await outOfMemory(async () => {
-        await expect(soon(locks.getLock('another').acquire())).rejects.toThrow(/OOM/)
-        await expect(locks.getLock('another').tryLock()).rejects.toThrow(RedisUnavailableError)
-        await expect(lock.lock()).rejects.toThrow(/OOM/)
-        await eventually(async () => (await rig.admin.pttl(NAME)) < 1_200)
-        await eventually(async () => (await rig.admin.pttl(NAME)) > 1_300)
-        await lock.unlock()
-        expect(await holds()).toEqual({ [outer.owner]: '1' })
-        await lock.unlock()
-        expect(outer.signal.aborted).toBe(false)
-      })
-    })
-    expect(await rig.contents()).toEqual({})
-  })
-})
-
-describe('a demoted primary', () => {
-  const demoted = async (work: () => Promise<void>): Promise<void> => {
-    const primary = await RedisServer.start({ args: ['--repl-diskless-sync-delay', '0'] })
-    try {
-      // This hash was there before the fail-over, and the new primary has it now.
-      await primary.command('HSET', NAME, OWNER, 2)
-      await rig.admin.replicaof('127.0.0.1', primary.port)
-      await eventually(
-        async () => (await rig.admin.info('replication')).includes('master_link_status:up'),
-        10_000,
-      )
-      await work()
-    } finally {
-      await rig.admin.replicaof('NO', 'ONE')
-      await primary.stop()
-    }
-  }
-
-  it('every script fails with READONLY, and none answers from what it has', async () => {
-    await demoted(async () => {
-      for (const key of [NAME, 'free']) {
-        for (const [, run] of [...everyScript, ['renew', () => renewAs(OWNER, key)] as const]) {
-          const failure = await run(key).catch((error: unknown) => error)
-          expect(failure).toBeInstanceOf(RedisUnavailableError)
-          expect(failure).toMatchObject({ outcome: 'refused', transient: true })
-          expect(String(failure)).toContain('READONLY')
-        }
-      }
-      expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [OWNER]: '2' } } })
-    })
-    await rig.admin.flushall()
-  })
-
-  it('is never a "no": a client says REDIS_UNAVAILABLE, and goes on when there is a primary again', async () => {
-    const locks = await rig.client({ unavailableTimeoutMs: 20_000, resyncInterval: 100 })
-    const lock = locks.getLock('free')
-    let waiting: Promise<LockHold> | undefined
-    await demoted(async () => {
-      for (const ask of [
-        () => lock.tryLock(),
-        () => lock.tryAcquire(),
-        () => lock.tryLock(200),
-        () => lock.isLocked(),
-        () => lock.remainTimeToLive(),
-        () => lock.forceUnlock(),
-      ]) {
-        await expect(ask()).rejects.toThrow(RedisUnavailableError)
-      }
-      waiting = lock.acquire()
-      waiting.catch(() => undefined)
-      await sleep(200)
-    })
-    const hold = await soon(waiting!)
-    expect(await rig.admin.hgetall('free')).toEqual({ [hold.owner]: '1' })
-    await hold.release()
-    await rig.admin.flushall()
   })
 })
 
