@@ -114,7 +114,7 @@ export const checkNodeRedisProject = async (setting) => {
 }
 
 /**
- * How long it takes is printed: on a busy machine it says little. `npm run measure:packages` has the whole table.
+ * How long it takes is printed: on a busy machine it says little.
  *
  * @param {Setting} setting
  */

@@ -7,7 +7,7 @@
  */
 export const COMMANDS = {
   start: { test: 'packages/core/test/redis/demo.test.ts' },
-  example: { smoke: 'scripts/example.mjs recursion' },
+  example: { smoke: 'scripts/example.mjs sequence' },
   build: { step: 'npm test' },
   test: { step: 'npm test' },
   'test:unit': { step: 'npm test' },
@@ -33,8 +33,6 @@ export const COMMANDS = {
   'test:redlock': { smoke: 'packages/redlock/suites/main.mjs --only redlock-4' },
   // A host that cannot be fetched is skipped, and says so.
   'test:street': { test: 'packages/core/test/redis/street.test.ts' },
-  'measure:testing': { smoke: 'packages/testing/measure.mjs' },
-  'measure:packages': { smoke: 'scripts/packages/measure.mjs --rounds 1' },
   'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },
