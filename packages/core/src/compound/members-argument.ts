@@ -16,7 +16,7 @@ export function membersOf(locks: readonly unknown[], home: LockServices, thread:
   if (locks.length === 0) {
     throw new InvalidArgumentError('locks', locks, 'at least one lock, as from getLock()')
   }
-  if (!locks.every((each) => each instanceof Lock)) {
+  if (!locks.every((each): each is Lock => each instanceof Lock)) {
     const wrong = locks.find((each) => !(each instanceof Lock))
     const rule = 'made by getLock() or its like, each of them'
     throw new InvalidArgumentError('locks', wrong, ruleFor(wrong, ['session', 'protocol'], rule))
