@@ -48,7 +48,7 @@ const sleeping: Partial<Record<Kind, () => Promise<void>>> = {
   write: () => eventually(() => isHeard(`redisson_rwlock:{${NAME}}`)),
 }
 
-/** The waiter of a kind sleeps: it stands in line, or its channel is heard. */
+/** The waiter of a kind sleeps: it stands in the queue, or its channel is heard. */
 const untilWaiting = (kind: Kind): Promise<void> =>
   (sleeping[kind] ?? (() => eventually(() => isHeard(`redisson_lock__channel:{${NAME}}`))))()
 

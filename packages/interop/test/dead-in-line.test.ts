@@ -4,7 +4,7 @@ import type { NodeSide } from './support/node-side.js'
 import { eventually, useSides } from './support/sides.js'
 import type { Kind, Side } from './support/side.js'
 
-// A waiter of Holdfast dies or is stopped in line, and a thread of Java waits for the same lock. A release may give the
+// A waiter of Holdfast dies or is stopped in the queue, and a thread of Java waits for the same lock. A release may give the
 // lock to that waiter and tell nobody else: the thread would sleep beside a free lock until the lease of the former
 // holder ends, which was all that it was told of (docs/decisions/0035-a-grant-that-nobody-took.md).
 
@@ -29,7 +29,7 @@ const call = (side: Side, verb: string, kind: Kind, options = {}) =>
 const listeners = async (): Promise<number> => Number((await sides.redis.pubsub('NUMSUB', CHANNEL))[1])
 const inboxes = async (): Promise<number> =>
   (await sides.redis.pubsub('CHANNELS', 'holdfast:client:*')).length
-/** Those in line for a plain lock have a score of 0 or more there. */
+/** Those in the queue for a plain lock have a score of 0 or more there. */
 const standing = (kind: Kind): Promise<number> =>
   kind === 'fair' ? sides.redis.llen(QUEUE) : sides.redis.zcount(LINE, 0, '+inf')
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   ;[java, node] = await Promise.all([sides.launch('java'), sides.launch('node')])
 })
 
-describe('one line with callers of both languages', () => {
+describe('one queue with callers of both languages', () => {
   it.each(['java', 'node'] as const)(
     'is served in the order in which they came, whoever held it first: %s (I10)',
     async (first) => {

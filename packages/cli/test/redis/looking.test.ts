@@ -182,7 +182,7 @@ describe('holdfast break', () => {
     await theirs.release()
   })
 
-  it('holdfast break of a fair lock with waiters, the first in line gets it', async () => {
+  it('holdfast break of a fair lock with waiters, the first in the queue gets it', async () => {
     const hold = await one.getFairLock(name('a')).acquire()
     const wait = other.getFairLock(name('a')).acquire()
     await until(async () => (await redis.llen(`redisson_lock_queue:{${name('a')}}`)) === 1)

@@ -301,7 +301,7 @@ export class Contention<T>
     return { kind: 'refused', retryAfterMs: Math.min(leaseMs, pauseMs, this.lifeAfter(reply)) }
   }
 
-  /** Redis has not put it into the line of a fair lock. */
+  /** Redis has not put it into the queue of a fair lock. */
   private full({ waiting, firstWaitedMs }: NonNullable<HeldReply['full']>): LockBusyError {
     const { protocol, maxWaiting = 0 } = this.call
     const { lockName, key } = protocol

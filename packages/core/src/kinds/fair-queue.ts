@@ -228,7 +228,7 @@ export class FairQueue {
 
   /**
    * A string of another library has the lock's name, and no message will say when it is gone. So the client of the first
-   * waiter in line looks again soon; the others are woken by that waiter's commands, as behind any holder.
+   * waiter in the queue looks again soon; the others are woken by that waiter's commands, as behind any holder.
    */
   private behindString(here: LockWaiters, { first, ttlMs }: HeartbeatReply, isBeat: boolean): void {
     for (const { owner, waitsForForeign } of [...here.waits.values()]) {

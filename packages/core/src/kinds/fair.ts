@@ -65,7 +65,7 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
     const arrival = waits ? fairQueue.enter(line, owner).arrival : DOES_NOT_WAIT
     const { alive } = fairQueue
     const tombstoneKey = this.tombstoneKey(owner)
-    // Whoever stands in line already, or has stood there, keeps its place.
+    // Whoever stands in the queue already, or has stood there, keeps its place.
     const most = arrival === NOT_IN_LINE ? maxWaiting : undefined
     const change = {
       line,

@@ -23,11 +23,11 @@ export interface HeldReply {
   readonly owners?: number | undefined
   /** The holder's note. */
   readonly note?: HoldNote | undefined
-  /** Redis has this owner in line. */
+  /** Redis has this owner in the queue. */
   readonly waits?: boolean | undefined
-  /** Until when this owner counts as alive in line, by the clock of Redis, ms. */
+  /** Until when this owner counts as alive in the queue, by the clock of Redis, ms. */
   readonly aliveUntil?: number | undefined
-  /** Place in line, from 1, for kinds of lock that keep one. */
+  /** Place in the queue, from 1, for kinds of lock that keep one. */
   readonly place?: number | undefined
   /** It was not put into the line, which has as many waiters as it allows (`AcquireTerms.maxWaiting`). */
   readonly full?: { readonly waiting: number; readonly firstWaitedMs: number } | undefined
@@ -42,7 +42,7 @@ export function granted<R extends { readonly kind: string }>(reply: R, replicas:
   return reply.kind === 'acquired' ? { ...reply, replicas } : undefined
 }
 
-/** Parses a number, or the holder and this owner's place in line. */
+/** Parses a number, or the holder and this owner's place in the queue. */
 export function parseAcquire(reply: unknown): AcquireReply {
   if (!Array.isArray(reply)) {
     return parseAcquired(reply)

@@ -105,9 +105,9 @@ export interface FairAcquireCommand {
 }
 
 export interface FairHeldReply extends HeldReply {
-  /** '0': it does not stand in line. */
+  /** '0': it does not stand in the queue. */
   readonly arrival: string
-  /** A Java client has the lock or stands in line: it announces a release on the waiter's own channel. */
+  /** A Java client has the lock or stands in the queue: it announces a release on the waiter's own channel. */
   readonly javaIsThere: boolean
   /** The liveness window of the waiter's client. */
   readonly life: LivenessWindow
@@ -186,10 +186,10 @@ export interface FairReleaseCommand {
   readonly line: FairLine
   readonly tombstoneKey: string
   readonly owner: string
-  /** The hold count to have afterwards: 0 releases the lock, and the place in line. */
+  /** The hold count to have afterwards: 0 releases the lock, and the place in the queue. */
   readonly holds: number
   readonly stamp: CommandStamp
-  /** Waiters that it was passed on to and that Redis has in line. */
+  /** Waiters that it was passed on to and that Redis has in the queue. */
   readonly passedTo: readonly string[]
   /** The hold may have a note. */
   readonly isNoted?: boolean
@@ -240,7 +240,7 @@ export const withdrawScript = defineScript('fair-lock/withdraw', anyNumber)
 
 export interface WithdrawCommand {
   readonly line: FairLine
-  /** '': none. A free lock goes to the first in line. */
+  /** '': none. A free lock goes to the first in the queue. */
   readonly owner: string
 }
 

@@ -39,7 +39,7 @@ function parseLook(reply: unknown): ForeignLook {
 
 export const leaveScript = defineScript('foreign-lock/leave', yesOrNo)
 
-/** Takes a waiter out of the line of a plain lock. */
+/** Takes a waiter out of the queue of a plain lock. */
 export function leave(runner: ScriptRunner, { lockName, key }: NamedKey, owner: string): Promise<void> {
   const parse = (): void => undefined
   return runner.run({ script: leaveScript, keys: [grantQueueKey(key)], args: [owner], parse, lockName })

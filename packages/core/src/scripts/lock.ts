@@ -33,7 +33,7 @@ export interface AcquireArguments {
   readonly leaseMs: number
   readonly stamp: CommandStamp
   readonly note?: NoteRequest | undefined
-  /** If refused, it wants the holder's note. Implied by a note of its own, and by a place in line. */
+  /** If refused, it wants the holder's note. Implied by a note of its own, and by a place in the queue. */
   readonly asksForNote?: boolean
 }
 
@@ -54,7 +54,7 @@ export function acquire(
   return runner.run(acquireCall(command, place))
 }
 
-/** @param place in line, which the owner takes if it is refused */
+/** @param place in the queue, which the owner takes if it is refused */
 export function acquireCall(command: AcquireArguments, place?: QueuePlace): ScriptCall<AcquireReply> {
   const { lockName, key, tombstoneKey, note, asksForNote } = command
   const args = argsOf(command)
@@ -184,7 +184,7 @@ export interface Renaming {
   readonly to: Successor
   /** The owners that the field may still name. */
   readonly from: readonly string[]
-  /** Waiters that the lock was passed on to and that Redis still has in line. */
+  /** Waiters that the lock was passed on to and that Redis still has in the queue. */
   readonly passedTo: readonly string[]
 }
 
@@ -399,7 +399,7 @@ export interface LockFacts {
   readonly isForeign: boolean
   /** '' if there is no counter. */
   readonly token: string
-  /** Waiters in the line of a fair lock. */
+  /** Waiters in the queue of a fair lock. */
   readonly inLine: number
   readonly waitingWriters: number
   /** The owner that the note names, if it holds the lock. */

@@ -12,7 +12,7 @@ const ENOUGH_SCRIPTS = 40
 // A Cluster of its own patience gives up at the second refusal.
 const IMPATIENT = { maxRedirections: 2, retryDelayOnTryAgain: 1 }
 
-/** Nobody waits in line here: what one attempt meets is all that its caller hears. */
+/** Nobody waits in the queue here: what one attempt meets is all that its caller hears. */
 describe('one attempt, while the slot of its lock moves', () => {
   const rig = useClusterRig({ replicasPerPrimary: 1 })
 

@@ -85,7 +85,7 @@ describe('Redis is out of memory (noeviction)', () => {
     const { waiting } = await waitBehind(admin, NAME, () => lock.acquire())
     await fill()
     const late = outcomeOf(lock.acquire({ waitMs: 20_000 }))
-    // Several times the head of the line is refused by the holder, not by Redis.
+    // Several times the head of the queue is refused by the holder, not by Redis.
     await own.server.resetStats()
     await eventually(async () => ((await own.server.commandStats()).get('evalsha') ?? 0) >= 3)
     expect(await hold.release()).toBe('released')

@@ -9,7 +9,7 @@ import { describe, it, useHarness, useLockWorkers } from './support/together.js'
 // Longer than it takes a busy machine to end a process.
 const LEASE_MS = 3_000
 
-// A lock is granted to a waiter only while all who stand in line are connected, and for as long as that waiter's client was
+// A lock is granted to a waiter only while all who stand in the queue are connected, and for as long as that waiter's client was
 // last heard of: a dead one delays nobody, a stopped one for two of its ticks, and one more of whoever is next.
 describe('a waiting process', () => {
   const harness = useHarness()

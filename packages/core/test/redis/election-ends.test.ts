@@ -22,11 +22,11 @@ const named = (clientName: string, options = {}): Promise<LockClient> =>
   rig.client({ clientName, lockWatchdogTimeout: 3_000, resyncInterval: 200, ...options })
 const inLine = async (election: Election): Promise<string[]> =>
   (await election.candidates()).map(({ clientName }) => clientName)
-/** Resolves when these stand in line, in any order. */
+/** Resolves when these stand in the queue, in any order. */
 const standing = (election: Election, ...names: string[]): Promise<void> =>
   eventually(async () => (await inLine(election)).sort().join() === names.sort().join())
 
-/** A leader `a`, and `b` and `c` in line. */
+/** A leader `a`, and `b` and `c` in the queue. */
 const three = async (options: ElectionOptions = {}, ofClient = {}) => {
   const clients = [await named('a', ofClient), await named('b', ofClient), await named('c', ofClient)]
   const elections = clients.map((locks) => elect(locks, options))
@@ -189,7 +189,7 @@ describe('resign({ to })', () => {
     expect(leads.terms).toHaveLength(1)
   })
 
-  /** A leader whose callback goes on until it is told to settle, and `b` and `c` in line. */
+  /** A leader whose callback goes on until it is told to settle, and `b` and `c` in the queue. */
   const held = async () => {
     const leader = await named('a', { resyncInterval: 20_000 })
     const [second, third] = [await named('b'), await named('c')]
@@ -275,7 +275,7 @@ describe('resign({ to })', () => {
     leaving.abort()
   })
 
-  it('resign({ to }) that dies in between: the first in line leads', async () => {
+  it('resign({ to }) that dies in between: the first in the queue leads', async () => {
     const proxy = await rig.proxy()
     const options = { lockWatchdogTimeout: 3_000, resyncInterval: 200, commandTimeout: 200 }
     const dies = await rig.client({ clientName: 'dies', ...options }, rig.connection({}, proxy))

@@ -156,7 +156,7 @@ describe('release', () => {
     await tidy()
   })
 
-  it('puts the first waiter of the successor in front, in all that orders the line', async () => {
+  it('puts the first waiter of the successor in front, in all that orders the queue', async () => {
     await holds(A)
     await beginAs(A)
     await standInLine(B, 'c~1:6', C, 'd~1:1')
@@ -185,7 +185,7 @@ describe('release', () => {
     }
   })
 
-  it('release of a waiter takes it out of line, and ends no term; a copy moves nobody', async () => {
+  it('release of a waiter takes it out of the queue, and ends no term; a copy moves nobody', async () => {
     await holds(A)
     await beginAs(A)
     await standInLine(B, C)
@@ -195,7 +195,7 @@ describe('release', () => {
     await tidy()
   })
 
-  it('frees the lock also where something else has the name of the terms, or of the line', async () => {
+  it('frees the lock also where something else has the name of the terms, or of the queue', async () => {
     for (const key of [TERMS, queue.queue]) {
       await holds(A)
       await rig.admin.set(key, 'something else')
@@ -210,7 +210,7 @@ describe('look', () => {
   const lookAt = (knownToken = '', asksForLine = false) =>
     look(runner, { ...election, knownToken, asksForLine })
 
-  it('tells the latest term, or all since one that is known, and who stands in line', async () => {
+  it('tells the latest term, or all since one that is known, and who stands in the queue', async () => {
     expect(await lookAt()).toEqual({ ttlMs: -2, holder: '', terms: [], line: [] })
     for (const owner of [A, B, C]) {
       await holds(owner)
@@ -244,7 +244,7 @@ describe('ask and accept', () => {
   const question = { ...election, owner: A, candidate: 'c~1', question: 'q1' }
   const answer = { ...election, clientId: 'c~1', token: '1', question: 'q1' }
 
-  it('-1 and 0: who does not lead asks nobody, and who does not stand in line is not asked', async () => {
+  it('-1 and 0: who does not lead asks nobody, and who does not stand in the queue is not asked', async () => {
     expect(await ask(runner, question)).toBe('lost')
     await holds(A)
     await beginAs(A)

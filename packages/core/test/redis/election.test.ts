@@ -35,7 +35,7 @@ beforeEach(async () => {
 const elect = (locks: LockClient, options: ElectionOptions = {}): Election =>
   getElection(locks, name, options)
 
-/** Resolves when so many candidates stand in line. */
+/** Resolves when so many candidates stand in the queue. */
 const standing = (count: number): Promise<void> =>
   eventually(async () => (await elect(one).candidates()).length === count)
 
@@ -113,7 +113,7 @@ describe('lead', () => {
     expect(await first.resign()).toBe(true)
     expect(term.signal.reason).toMatchObject({ code: 'TERM_ENDED', reason: 'resigned' })
     expect((await others.next()).token).toBe('2')
-    // The one that resigned stands in line again.
+    // The one that resigned stands in the queue again.
     await standing(1)
     await second.close()
     expect((await mine.next()).token).toBe('3')
@@ -168,7 +168,7 @@ describe('lead', () => {
     expect(warnings.of('HOLDFAST_ELECTION', name)).toHaveLength(1)
   })
 
-  it('ends with its signal, in line and in a term, and with its client', async () => {
+  it('ends with its signal, in the queue and in a term, and with its client', async () => {
     const [leads, waits] = [new AbortController(), new AbortController()]
     const mine = campaign(elect(one), leads.signal)
     const term = await mine.next()

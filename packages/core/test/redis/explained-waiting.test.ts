@@ -62,7 +62,7 @@ describe('LOCK_TIMEOUT', () => {
     await Promise.all(holds.map((hold) => hold.release()))
   })
 
-  it('LOCK_TIMEOUT of a fair lock: the place in line', async () => {
+  it('LOCK_TIMEOUT of a fair lock: the place in the queue', async () => {
     const hold = await locks.getFairLock(NAME).acquire()
     const first = others.getFairLock(NAME).acquire()
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
@@ -239,7 +239,7 @@ describe('the event waiting', () => {
     await former.release()
   })
 
-  it('the event waiting of a fair lock after a threshold: the place in line', async () => {
+  it('the event waiting of a fair lock after a threshold: the place in the queue', async () => {
     const client = await rig.client({ waitingThreshold: 50 })
     const heard = heardBy(client)
     const hold = await locks.getFairLock(NAME).acquire()
@@ -250,7 +250,7 @@ describe('the event waiting', () => {
     await Promise.all(waits.map(async (each) => (await soon(each)).release()))
   })
 
-  it('the event waiting of a candidate of an election: who leads, and its place in line, in each campaign', async () => {
+  it('the event waiting of a candidate of an election: who leads, and its place in the queue, in each campaign', async () => {
     const heard = heardBy(others)
     const leading = campaign(getElection(locks, NAME))
     const term = await leading.next()

@@ -8,9 +8,9 @@ const RARE_MS = 60_000
 
 const rig = useRig()
 
-describe('a long line of callers of four clients', () => {
+describe('a long queue of callers of four clients', () => {
   it.each([10, 60])(
-    'a long line of callers of four clients of %i is served in order, at no more than two scripts for each hand-off (I10)',
+    'a long queue of callers of four clients of %i is served in order, at no more than two scripts for each hand-off (I10)',
     async (waiters) => {
       const line = new FairLine(rig.admin, NAME)
       const options = { resyncInterval: RARE_MS, localPassing: false }

@@ -240,7 +240,7 @@ describe('a lock that is granted to nobody', () => {
 })
 
 describe('a lock that became free without a release', () => {
-  it('is granted to the first in line by the next who comes', async () => {
+  it('is granted to the first in the queue by the next who comes', async () => {
     const { client, sent } = await receiver()
     const first = await line.join('first', client)
     sent()

@@ -30,7 +30,7 @@ const throughProxy = (options = {}) =>
   rig.client({ resyncInterval: NEVER_MS, ...options }, rig.connection({}, proxy))
 const enqueues = runsOf(acquireScript, (argv) => argv[1] === '1')
 
-describe('a try that puts its caller in line', () => {
+describe('a try that puts its caller in the queue', () => {
   it('is answered after the turn was announced: the waiter tries again at once (I4)', async () => {
     const holder = await line.lockOf(locks).acquire()
     proxy.delay(150)
@@ -42,7 +42,7 @@ describe('a try that puts its caller in line', () => {
     expect(line.served).toEqual(['waiting'])
   })
 
-  it('loses its reply: the waiter stands in line once, in its place (I2, I10)', async () => {
+  it('loses its reply: the waiter stands in the queue once, in its place (I2, I10)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const before = await line.join('before', locks)
     const lost = proxy.loseReply(enqueues)
@@ -55,7 +55,7 @@ describe('a try that puts its caller in line', () => {
     expect(line.served).toEqual(['before', 'cut', 'after'])
   })
 
-  it('is copied, and the copy arrives while the waiter stands in line: it stands there once (I2)', async () => {
+  it('is copied, and the copy arrives while the waiter stands in the queue: it stands there once (I2)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const copy = proxy.copyLate(enqueues, 50)
     const waiting = await line.join('waiting', behindProxy)
@@ -65,7 +65,7 @@ describe('a try that puts its caller in line', () => {
     await soon(waiting.done)
   })
 
-  it('is cut, and a copy arrives after the waiter left: nobody is put in line (I8)', async () => {
+  it('is cut, and a copy arrives after the waiter left: nobody is put in the queue (I8)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const lost = proxy.loseReply(enqueues)
     const copy = proxy.copyLate(enqueues, 400)
@@ -137,7 +137,7 @@ describe('a message that is lost', () => {
 })
 
 describe('a lease that runs out', () => {
-  it('lets the first in line in, long before a heartbeat is due, also when its holder is dead (I4)', async () => {
+  it('lets the first in the queue in, long before a heartbeat is due, also when its holder is dead (I4)', async () => {
     await rig.admin.multi().hset(NAME, 'dead~1:1', '1').pexpire(NAME, 300).exec()
     const standing = await line.joinAll(['a', 'b'], (label) => (label === 'a' ? locks : behindProxy))
     await soon(served(standing))
@@ -146,7 +146,7 @@ describe('a lease that runs out', () => {
 })
 
 describe('leaving', () => {
-  it('when a head that was told leaves, the next in line is told instead (I4)', async () => {
+  it('when a head that was told leaves, the next in the queue is told instead (I4)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const abort = new AbortController()
     const head = await line.join('head', behindProxy, { signal: abort.signal })
@@ -160,7 +160,7 @@ describe('leaving', () => {
     expect(line.served).toEqual(['next'])
   })
 
-  it('a whole client with 100 waiters that leaves lets the line go on, and nothing stays (I5, I8)', async () => {
+  it('a whole client with 100 waiters that leaves lets the queue go on, and nothing stays (I5, I8)', async () => {
     const holder = await line.lockOf(locks).acquire()
     const waits = Array.from({ length: 100 }, () => line.lockOf(behindProxy).acquire())
     const outcomes = Promise.allSettled(waits)

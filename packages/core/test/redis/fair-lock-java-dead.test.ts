@@ -33,7 +33,7 @@ describe('a dead Java waiter at the head', () => {
     await soon(waiting.done)
   })
 
-  it('holds up the line for as long as Redisson allows it, and no longer', async () => {
+  it('holds up the queue for as long as Redisson allows it, and no longer', async () => {
     const beating = await rig.client({ resyncInterval: 100 })
     const dead = java(700)
     const holder = await line.lockOf(locks).acquire({ leaseMs: 500 })

@@ -29,7 +29,7 @@ const timeOf = async (owner: string): Promise<number> =>
 const isListening = async (owner: string): Promise<boolean> =>
   (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${NAME}}:${owner}`))[1] === 1
 
-describe('Java and Node waiters in one line', () => {
+describe('Java and Node waiters in one queue', () => {
   it('are served in order, whoever is at the head or in the middle (I10)', async () => {
     const log = await MessageLog.open(rig.connection(), rig.admin)
     const [one, two] = [java(), java()]
@@ -151,7 +151,7 @@ describe('a Java client lowers all times when it takes the lock', () => {
     await two.giveUp()
   })
 
-  it('delete() takes the whole line away: our waiters are back at the next heartbeat, in order (I10)', async () => {
+  it('delete() takes the whole queue away: our waiters are back at the next heartbeat, in order (I10)', async () => {
     const [one, two] = [await rig.client({ resyncInterval: 100 }), await rig.client({ resyncInterval: 100 })]
     const holder = await line.lockOf(locks).acquire()
     const standing = await line.joinAll(['a', 'b', 'c', 'd'], (label) => ('ac'.includes(label) ? one : two))

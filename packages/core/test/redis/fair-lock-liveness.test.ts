@@ -102,7 +102,7 @@ describe('a slow wire', () => {
 
 describe('what is not a sign of life', () => {
   it.each([0, 1.7 * HEARTBEAT_MS])(
-    'a try of the same client that does not wait, every %i ms, keeps no dead waiter in line',
+    'a try of the same client that does not wait, every %i ms, keeps no dead waiter in the queue',
     async (pauseMs) => {
       const holder = await line.lockOf(await rig.client()).acquire()
       const still = await stillClient()
@@ -132,7 +132,7 @@ describe('what is not a sign of life', () => {
     await soon(slow.done)
   })
 
-  it('clients that have gone are forgotten while the line goes on', async () => {
+  it('clients that have gone are forgotten while the queue goes on', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const waiting = await line.join('waiting', await client())
     for (let i = 0; i < 40; i += 1) {
@@ -148,7 +148,7 @@ describe('what is not a sign of life', () => {
 })
 
 describe('something of another type under the name of the lock', () => {
-  it('ends the waits, and leaves nothing of them in line (I8)', async () => {
+  it('ends the waits, and leaves nothing of them in the queue (I8)', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const waiting = await client()
     const standing = await line.joinAll(['a', 'b'], () => waiting)
@@ -163,7 +163,7 @@ describe('something of another type under the name of the lock', () => {
 })
 
 describe('Redis is out of memory', () => {
-  it('those in line keep their places (I10)', async () => {
+  it('those in the queue keep their places (I10)', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     const [one, two] = [await client(), await client()]
     const standing = await line.joinAll(['a', 'b', 'c'], (label) => (label === 'b' ? two : one))

@@ -5,7 +5,7 @@ import { FairLine, served } from './support/fair-line.js'
 import { eventually, sleep } from './support/harness.js'
 import { soon, useRig } from './support/rig.js'
 
-// Redis goes away while callers stand in line. Nobody is dead, and nobody overtakes.
+// Redis goes away while callers stand in the queue. Nobody is dead, and nobody overtakes.
 
 const NAME = 'order:42'
 const HEARTBEAT_MS = 200
@@ -30,7 +30,7 @@ const expectOrder = async (standing: Awaited<ReturnType<typeof joinAll>>) => {
   expect(line.served).toEqual(LABELS)
 }
 
-describe('an outage while callers stand in line', () => {
+describe('an outage while callers stand in the queue', () => {
   it('Redis stands still for five heartbeats: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire()
     const standing = await joinAll()
@@ -41,7 +41,7 @@ describe('an outage while callers stand in line', () => {
     await expectOrder(standing)
   })
 
-  it('an outage while callers stand in line, and the lock is released meanwhile: the order is kept (I10)', async () => {
+  it('an outage while callers stand in the queue, and the lock is released meanwhile: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire()
     const standing = await joinAll()
     await rig.server.pause()
@@ -52,7 +52,7 @@ describe('an outage while callers stand in line', () => {
     await expectOrder(standing)
   })
 
-  it('an outage while callers stand in line, and the lease of the holder ends meanwhile: the order is kept (I10)', async () => {
+  it('an outage while callers stand in the queue, and the lease of the holder ends meanwhile: the order is kept (I10)', async () => {
     const holder = await line.lockOf(holding).acquire({ leaseMs: 3 * HEARTBEAT_MS })
     const standing = await joinAll()
     await rig.server.pause()
@@ -110,7 +110,7 @@ describe('an outage while callers stand in line', () => {
     })
   })
 
-  it('Redis comes back empty: who waited is in line again, in the old order (I10)', async () => {
+  it('Redis comes back empty: who waited is in the queue again, in the old order (I10)', async () => {
     const holder = await line.lockOf(holding).acquire()
     const standing = await joinAll()
     await rig.admin.flushall()

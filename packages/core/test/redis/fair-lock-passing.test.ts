@@ -12,7 +12,7 @@ import { runsOf } from './support/requests.js'
 import { soon, useRig } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
 
-// A fair lock that goes, inside a process, to those who stand directly behind each other in line.
+// A fair lock that goes, inside a process, to those who stand directly behind each other in the queue.
 
 const NAME = 'order:42'
 const HEARTBEAT_MS = 20_000
@@ -35,7 +35,7 @@ const client = (options: LockClientOptions = {}, connection = rig.connection()) 
 const owners = () => rig.admin.hgetall(NAME)
 
 describe('a fair lock that several of one client wait for', () => {
-  it('goes along the line without a command, and one release takes all of them out of it', async () => {
+  it('goes along the queue without a command, and one release takes all of them out of it', async () => {
     const { locks, sent } = await client()
     const standing = await line.joinAll(['a', 'b', 'c', 'd'], () => locks)
     sent()
@@ -46,7 +46,7 @@ describe('a fair lock that several of one client wait for', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('is named after who keeps it, who stands in line no more', async () => {
+  it('is named after who keeps it, who stands in the queue no more', async () => {
     const { locks, sent } = await client()
     const { begun, end, work } = lastingWork()
     const [a] = await line.joinAll(['a'], () => locks)
@@ -255,7 +255,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
     await soon(b.done.catch(() => undefined))
   })
 
-  it('by a key of another type: it is lost, and nobody it was passed on to stays in line', async () => {
+  it('by a key of another type: it is lost, and nobody it was passed on to stays in the queue', async () => {
     const { hold, end, last, behind, heal } = await passedOn(['a', 'b'])
     await rig.admin.set(NAME, 'somebody else')
     heal()
@@ -306,7 +306,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
       const { proxy, locks, hold, end, last, behind, heal } = await passedOn(['a', 'b'])
       await rig.admin.del(NAME)
       const told = nextEvent(locks, 'lost')
-      // Whoever comes finds it free, and `b` first in line, by what Redis knows.
+      // Whoever comes finds it free, and `b` first in the queue, by what Redis knows.
       expect(await line.lockOf(others).tryLock()).toBe(false)
       await rig.admin.pexpire(NAME, 2_000)
       heal()
@@ -324,7 +324,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
 })
 
 describe('callers that come back to it at once', () => {
-  /** Each takes the lock so many times; all are in line, one after the other, before the first has it. */
+  /** Each takes the lock so many times; all are in the queue, one after the other, before the first has it. */
   async function flows(labels: readonly string[], locksOf: (label: string) => LockClient, rounds: number) {
     const ends: Promise<void>[] = []
     for (const label of labels) {
@@ -369,7 +369,7 @@ describe('callers that come back to it at once', () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('stand in line soon, whoever has the lock for long', async () => {
+  it('stand in the queue soon, whoever has the lock for long', async () => {
     const { locks } = await client()
     const { begun, end, work } = lastingWork()
     const [coming] = await flows(['a'], () => locks, 2)

@@ -65,7 +65,7 @@ const beatAs = (clientId: string) => heartbeat(runner, { line, alive: aliveAs(cl
 const force = () => forceRelease(runner, line, { owners: [], isOfCaller: false })
 
 describe('every RETURNS row of the scripts of a fair lock', () => {
-  it('acquire: acquired, held with a number and a place, and acquired by the first in line alone', async () => {
+  it('acquire: acquired, held with a number and a place, and acquired by the first in the queue alone', async () => {
     expect(await acquireAs(A)).toEqual({ kind: 'acquired' })
     const b = await acquireAs(B)
     expect(b).toMatchObject({ kind: 'held', holder: A, holds: 1, place: 1, javaIsThere: false })
@@ -88,7 +88,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await force()
   })
 
-  it('acquire: a Java client in line or with the lock is seen', async () => {
+  it('acquire: a Java client in the queue or with the lock is seen', async () => {
     await rig.admin.hset(NAME, 'uuid:7', '1')
     expect(await acquireAs(A)).toMatchObject({ javaIsThere: true, ttlMs: -1 })
     await rig.admin.hset(NAME, 'x~1:1', '1')
@@ -110,7 +110,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await force()
   })
 
-  it('release: released, still held, superseded, not held; and out of line', async () => {
+  it('release: released, still held, superseded, not held; and out of the queue', async () => {
     await acquireAs(A)
     await acquireAs(A, { holds: 2, stamp: stamp(2) })
     await acquireAs(B)
@@ -160,7 +160,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     })
   const listensAs = (clientId: string) => rig.connection().subscribe(`holdfast:client:${clientId}`)
 
-  it('acquire: takes a free lock behind waiters whose clients hear nothing, and is out of line (I2, I8)', async () => {
+  it('acquire: takes a free lock behind waiters whose clients hear nothing, and is out of the queue (I2, I8)', async () => {
     await listensAs('c~1')
     await acquireAs(A)
     await standsHearing(B)
@@ -168,7 +168,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await rig.admin.del(NAME)
     expect(await standsHearing(C, { arrival, stamp: stamp(2) })).toEqual({ kind: 'acquired' })
     expect(await seen.owners()).toEqual([])
-    // Granted to itself by its own try, it would have stood in line still, and its release would have granted it the lock.
+    // Granted to itself by its own try, it would have stood in the queue still, and its release would have granted it the lock.
     expect(await releaseAs(C, { stamp: stamp(3) })).toEqual({ kind: 'released' })
     expect(await rig.contents()).toEqual({})
   })
@@ -205,7 +205,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
     await rig.admin.flushall()
   })
 
-  it('withdraw: out of line, and a hold stays', async () => {
+  it('withdraw: out of the queue, and a hold stays', async () => {
     await acquireAs(A)
     await acquireAs(B)
     await withdraw(runner, { line, owner: A })
@@ -217,7 +217,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
 })
 
 describe('a script that runs twice, or late', () => {
-  it('puts an owner in line once, with one number (I2)', async () => {
+  it('puts an owner in the queue once, with one number (I2)', async () => {
     await acquireAs(A)
     const [one, two] = [await acquireAs(B), await acquireAs(B)]
     expect(two).toMatchObject({ arrival: (one as { arrival: string }).arrival, place: 1 })
@@ -226,7 +226,7 @@ describe('a script that runs twice, or late', () => {
     await releaseAs(A)
   })
 
-  it('puts nobody in line who has left it with a tombstone (I8)', async () => {
+  it('puts nobody in the queue who has left it with a tombstone (I8)', async () => {
     await acquireAs(A)
     expect(await releaseAs(B, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
     expect(await acquireAs(B)).toEqual({ kind: 'superseded' })

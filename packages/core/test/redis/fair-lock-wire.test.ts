@@ -107,7 +107,7 @@ describe('what a fair lock leaves in an empty Redis', () => {
     await soon(served(standing))
   })
 
-  it('the keys of a line end by themselves, for waiters may die as the last in it', async () => {
+  it('the keys of a queue end by themselves, for waiters may die as the last in it', async () => {
     const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
     const waiting = await line.join('a', locks)
     for (const key of Object.values(line.keys)) {
@@ -134,7 +134,7 @@ describe('what a fair lock leaves in an empty Redis', () => {
     await soon(served([before, behind, last]))
   })
 
-  it('a caller that does not wait is not in line, and nobody passes those who are (I10)', async () => {
+  it('a caller that does not wait is not in the queue, and nobody passes those who are (I10)', async () => {
     const hold = await line.lockOf(locks).acquire()
     expect(await line.lockOf(others).tryLock()).toBe(false)
     expect(Object.keys(await rig.contents())).toEqual([NAME])

@@ -71,7 +71,7 @@ describe('conformance: order', () => {
     }
   })
 
-  it('a try that does not wait is refused while somebody stands in line, and the lock is free (I10)', async () => {
+  it('a try that does not wait is refused while somebody stands in the queue, and the lock is free (I10)', async () => {
     const first = new JavaFairClient(harness.admin, harness.name())
     const holder = await line.lockOf(one()).acquire()
     await first.acquire()
@@ -82,7 +82,7 @@ describe('conformance: order', () => {
     expect(await (await line.lockOf(one()).tryAcquire())?.release()).toBe('released')
   })
 
-  it('the line of a key prefix is that of the whole name', async () => {
+  it('the queue of a key prefix is that of the whole name', async () => {
     const prefixed = await Promise.all(
       [0, 1].map(async () => {
         const connection = harness.connection({ keyPrefix: 'app:' })
@@ -100,7 +100,7 @@ describe('conformance: order', () => {
 })
 
 describe('conformance: waits that end', () => {
-  it('a failed wait leaves no place in line: the next try succeeds at once (I8)', async () => {
+  it('a failed wait leaves no place in the queue: the next try succeeds at once (I8)', async () => {
     const holder = await line.lockOf(one()).acquire()
     expect(await line.lockOf(clients[1]!).tryLock(100)).toBe(false)
     await eventually(async () => (await line.length()) === 0, 1_000)
@@ -121,7 +121,7 @@ describe('conformance: waits that end', () => {
     expect(line.served).toEqual(['a', 'b', 'd', 'e'])
   })
 
-  it('a time-out says who has the lock, and the place in line', async () => {
+  it('a time-out says who has the lock, and the place in the queue', async () => {
     const holder = await line.lockOf(one()).acquire()
     const before = await line.joinAll(['a', 'b'], clientOf)
     const failure = await line
@@ -156,7 +156,7 @@ describe('conformance: times do not drift', () => {
     await waiting.done
   })
 
-  it('a line that is never empty drives no time years ahead', async () => {
+  it('a queue that is never empty drives no time years ahead', async () => {
     let hold = await line.lockOf(one()).acquire({ leaseMs: 5_000 })
     const waiting: Promise<Hold>[] = []
     for (let i = 0; i < 30; i += 1) {

@@ -102,7 +102,7 @@ describe('something of another type', () => {
 
 const owner = 'a~123456789012345678901:1'
 
-describe('the line of a plain lock, with values that make no sense', () => {
+describe('the queue of a plain lock, with values that make no sense', () => {
   const lines: [string, (string | number)[]][] = [
     ['an owner without a colon', [5, 'nobody', -9e14, 'alive:nobody', -7, '2:nobody']],
     ['an owner with two', [5, 'a:b:1', -9e14, 'alive:a:b:1', -7, '2:a:b:1']],
@@ -145,7 +145,7 @@ describe('the line of a plain lock, with values that make no sense', () => {
   })
 })
 
-describe('the line of a fair lock, with values that make no sense', () => {
+describe('the queue of a fair lock, with values that make no sense', () => {
   const lines: [string, () => Promise<unknown>][] = [
     ['an owner without a colon', () => stand('nobody', 5, '99999999999999 1 g2:ff')],
     ['a life of 400 digits', () => stand(owner, 5, `${'9'.repeat(400)} 1 g2:ff`)],

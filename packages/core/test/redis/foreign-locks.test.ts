@@ -198,7 +198,7 @@ describe('the caller that looks, and how often', () => {
 })
 
 describe('waiters of a fair lock behind a string', () => {
-  it('stand in line and stay alive, and are served in order of arrival (I10)', async () => {
+  it('stand in the queue and stay alive, and are served in order of arrival (I10)', async () => {
     const connections = [rig.connection(), rig.connection(), rig.connection()]
     const clients = await Promise.all(
       connections.map((each) => rig.client({ foreignLocks: 'wait', resyncInterval: 50 }, each)),
@@ -254,7 +254,7 @@ describe('waiters of a fair lock behind a string', () => {
 })
 
 describe('what the string replaces', () => {
-  it('the hash of a holder: who waited in its line waits on, and leaves no place there', async () => {
+  it('the hash of a holder: who waited in its queue waits on, and leaves no place there', async () => {
     const other = await rig.client()
     const hold = await other.getLock(NAME).acquire()
     // Where nothing takes it out, its place lasts for 30 s.

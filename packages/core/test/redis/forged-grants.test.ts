@@ -134,7 +134,7 @@ describe('a waiter of an older version', () => {
     others = await rig.client({ resyncInterval: LIFE_MS / 2 })
   })
 
-  it('in the line of a plain lock is granted nothing, and hears what everybody hears', async () => {
+  it('in the queue of a plain lock is granted nothing, and hears what everybody hears', async () => {
     const hold = await others.getLock(NAME).acquire()
     const listener = rig.connection()
     await listener.subscribe(CHANNEL, inbox)
@@ -148,7 +148,7 @@ describe('a waiter of an older version', () => {
     await rig.admin.del(LINE)
   })
 
-  it('in the line of a fair lock is told that it is its turn, in its own words', async () => {
+  it('in the queue of a fair lock is told that it is its turn, in its own words', async () => {
     const hold = await others.getFairLock(NAME).acquire()
     const listener = rig.connection()
     await listener.subscribe(inbox)

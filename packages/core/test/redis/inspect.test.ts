@@ -72,7 +72,7 @@ describe('inspect()', () => {
     })
   })
 
-  it('fair: how many stand in line', async () => {
+  it('fair: how many stand in the queue', async () => {
     const hold = await locks.getFairLock(NAME).acquire()
     expect(await others.getFairLock(NAME).inspect()).toMatchObject({ kind: 'fair', waiting: 0 })
     const waits = [others.getFairLock(NAME).acquire(), others.getFairLock(NAME).acquire()]

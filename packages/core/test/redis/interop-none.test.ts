@@ -5,7 +5,7 @@ import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// Locks that nobody but Holdfast clients uses: a release tells only those who stand in line.
+// Locks that nobody but Holdfast clients uses: a release tells only those who stand in the queue.
 
 const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`
@@ -23,7 +23,7 @@ const client = (options: LockClientOptions = {}): Promise<LockClient> =>
 
 const announced = async (): Promise<string[]> => (await log.take()).map(([channel]) => channel)
 
-/** Its head stands in line, to be granted the lock. */
+/** Its head stands in the queue, to be granted the lock. */
 const stands = () => eventually(async () => (await rig.admin.zcard(`holdfast:line:{${NAME}}`)) > 0)
 
 describe("a client with interop: 'none'", () => {
@@ -92,7 +92,7 @@ describe("a client with interop: 'none'", () => {
     await eventually(async () => Object.keys(await rig.contents()).length === 0)
   })
 
-  it('announces the release of a fenced lock, whose waiters do not stand in line', async () => {
+  it('announces the release of a fenced lock, whose waiters do not stand in the queue', async () => {
     const [locks, others] = [await client(), await client()]
     const hold = await locks.getFencedLock(NAME).acquire()
     const { waiting } = await waitBehind(rig.admin, NAME, () => others.getFencedLock(NAME).acquire())

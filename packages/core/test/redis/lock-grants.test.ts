@@ -32,7 +32,7 @@ beforeEach(async () => {
 const another = (options: LockClientOptions = {}, connection = rig.connection()): Promise<Passer> =>
   passer(rig, { resyncInterval: RESYNC_MS, ...options }, connection)
 
-/** A wait that stands in line; what it has sent until then is looked at. */
+/** A wait that stands in the queue; what it has sent until then is looked at. */
 async function standing({ locks: client, sent }: Passer, options: AcquireOptions = {}) {
   const before = await lineUp()
   const waiting = client.getLock(NAME).acquire(options)
@@ -310,7 +310,7 @@ describe('a lock that is granted to nobody', () => {
     await (await soon(dead.waiting)).release()
   })
 
-  it('a lock that is granted to nobody because its caller has left leaves no place in line either (I8)', async () => {
+  it('a lock that is granted to nobody because its caller has left leaves no place in the queue either (I8)', async () => {
     const abort = new AbortController()
     const leaving = await standing(await another(), { signal: abort.signal })
     abort.abort()
@@ -320,7 +320,7 @@ describe('a lock that is granted to nobody', () => {
   })
 
   describe('a lock granted while another caller of its client came first', () => {
-    /** It stands in line, has tried again since its client has the lock, and was refused. */
+    /** It stands in the queue, has tried again since its client has the lock, and was refused. */
     async function refused(options: AcquireOptions = {}) {
       const client = await another()
       const waiter = await standing(client, options)
@@ -343,7 +343,7 @@ describe('a lock that is granted to nobody', () => {
       expect(await owners()).toEqual({})
     })
 
-    it('a caller that takes the lock itself leaves no place in line (I8)', async () => {
+    it('a caller that takes the lock itself leaves no place in the queue (I8)', async () => {
       const { waiting, owner } = await refused()
       await rig.admin.del(NAME)
       await rig.admin.publish(CHANNEL, '0')
@@ -363,7 +363,7 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     await listener.subscribe(CHANNEL)
     return messages
   }
-  it('where somebody listens who does not stand in line, as a Java client', async () => {
+  it('where somebody listens who does not stand in the queue, as a Java client', async () => {
     const client = await another()
     const { waiting } = await standing(client)
     const messages = await heard()
@@ -374,7 +374,7 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
     expect(client.sent()).toEqual(['acquire', 'release'])
   })
 
-  it('where somebody who stands in line has died', async () => {
+  it('where somebody who stands in the queue has died', async () => {
     const proxy = await rig.proxy()
     const dead = await standing(await another({}, rig.connection({}, proxy)))
     const client = await another()
@@ -446,7 +446,7 @@ describe('a lock is left to whoever comes first, and that announced to all', () 
 })
 
 describe('whoever waits behind a holder of its own client', () => {
-  it('does not stand in line', async () => {
+  it('does not stand in the queue', async () => {
     await holder.release()
     const client = await another()
     const hold = await client.locks.getLock(NAME).acquire()

@@ -40,9 +40,9 @@ const standing = (line: FairLine): Promise<Standing[]> =>
 const isGone = async (line: FairLine): Promise<boolean> =>
   (await rig.admin.exists(line.name, ...keysOf(line, PARTS))) === 0
 
-describe('a fair lock of which Redis has lost a part of the line', () => {
+describe('a fair lock of which Redis has lost a part of the queue', () => {
   itAtOnce(
-    'held: the line is rebuilt within two heartbeats, with an end for each key (I8, I10)',
+    'held: the queue is rebuilt within two heartbeats, with an end for each key (I8, I10)',
     losses,
     async ({ name, parts }) => {
       const line = new FairLine(rig.admin, name)
@@ -131,7 +131,7 @@ describe('a fair lock of which Redis has lost a part of the line', () => {
   })
 })
 
-describe('a plain lock of which Redis has lost the line', () => {
+describe('a plain lock of which Redis has lost the queue', () => {
   it.each([false, true])('is had by each who waits; free: %s (I4)', async (isFree) => {
     const holder = await third.getLock(NAME).acquire()
     const waits = [one, two].map((locks) =>
@@ -147,7 +147,7 @@ describe('a plain lock of which Redis has lost the line', () => {
     expect(await soon(Promise.all(waits), WITHIN_MS)).toEqual(['served', 'served'])
   })
 
-  it("is had by each also with interop: 'none', which announces nothing without a line (I4)", async () => {
+  it("is had by each also with interop: 'none', which announces nothing without a queue (I4)", async () => {
     const ours = await rig.client({ resyncInterval: HEARTBEAT_MS, interop: 'none' })
     const other = await rig.client({ resyncInterval: HEARTBEAT_MS, interop: 'none' })
     const holder = await ours.getLock(NAME).acquire()

@@ -193,7 +193,7 @@ describe('maxWaiting', () => {
     await expect(rig.client(wrong)).rejects.toMatchObject(invalid)
   })
 
-  it('leaves never more in the line of a fair lock, however many clients call at once', async () => {
+  it('leaves never more in the queue of a fair lock, however many clients call at once', async () => {
     const MOST = 3
     const holder = await rig.client()
     const hold = await holder.getFairLock(NAME).acquire()
@@ -228,7 +228,7 @@ describe('maxWaiting', () => {
     expect(ends.filter((end) => end === 'served').length).toBeGreaterThanOrEqual(MOST)
   })
 
-  it('does not count dead waiters at the head of the line of a fair lock', async () => {
+  it('does not count dead waiters at the head of the queue of a fair lock', async () => {
     const [holder, mine] = [await rig.client(), await rig.client()]
     const hold = await holder.getFairLock(NAME).acquire()
     const queue = `redisson_lock_queue:{${NAME}}`

@@ -94,7 +94,7 @@ describe('observe().look()', () => {
     const waiting = others.getLock('busy').acquire()
     await eventually(async () => (await seen('busy'))?.waiting === 1)
     let owner = hold.owner
-    // Some client seems to take it, time after time, that the first in line does not hear of.
+    // Some client seems to take it, time after time, that the first in the queue does not hear of.
     const overtake = async (by: string): Promise<number | undefined> => {
       await rig.admin.multi().hset('busy', by, 1).hdel('busy', owner).exec()
       owner = by

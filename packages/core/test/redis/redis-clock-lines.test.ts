@@ -31,7 +31,7 @@ async function mortal() {
   return { locks, stop: () => proxy.blackHole() }
 }
 
-/** Who stands in the line of the plain lock. */
+/** Who stands in the queue of the plain lock. */
 const places = () => rig.admin.zrange(`holdfast:line:{${NAME}}`, '0', '+inf', 'BYSCORE')
 
 const heartbeats = () => rig.admin.hgetall(line.keys.heartbeats)
@@ -59,7 +59,7 @@ describe.each(STEPS)('the clock of Redis is set back by %i ms', (stepMs) => {
     expect(line.served).toEqual(['first', 'second'])
   })
 
-  it('the living keep their places in the line of a fair lock, and whoever comes stands behind them (I10)', async () => {
+  it('the living keep their places in the queue of a fair lock, and whoever comes stands behind them (I10)', async () => {
     const holder = await line.lockOf(await rig.client()).acquire()
     // Clients that do not say that they live before the others look.
     const seldom = await client({ resyncInterval: 4_000 })

@@ -22,7 +22,7 @@ beforeEach(async () => {
   holder = await (await client()).getLock(NAME).acquire()
 })
 
-/** A wait of a client of its own that stands in line. */
+/** A wait of a client of its own that stands in the queue. */
 async function standing() {
   const before = await lineUp()
   const locks = await client()
@@ -42,7 +42,7 @@ async function ago(leftFreeMs: number, came: readonly (readonly [owner: string, 
   return `${leftFreeMs - now}`
 }
 
-describe('whoever waits in line for a plain lock (I15)', () => {
+describe('whoever waits in the queue for a plain lock (I15)', () => {
   it.each([
     ['gets it a second later, if it came before the lock was last left free', 1_000, 500, false, true],
     ['so, too, where others listen who do not stand in line, as Java clients', 1_000, 500, true, true],
@@ -81,7 +81,7 @@ describe('whoever waits in line for a plain lock (I15)', () => {
     expect(marks.map((each) => each === before)).toEqual([true, true, false])
   })
 
-  it('has to race for it if all others left in between: the mark outlives an empty line', async () => {
+  it('has to race for it if all others left in between: the mark outlives an empty queue', async () => {
     const first = await standing()
     await holder.release()
     const hold = await soon(first.waiting)

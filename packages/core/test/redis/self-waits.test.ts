@@ -67,7 +67,7 @@ describe('a wait for oneself, outside contexts', () => {
     expect(await program.ended()).toBe(0)
   })
 
-  it('a forgotten release of somebody who came before it in line is told of, too', async () => {
+  it('a forgotten release of somebody who came before it in the queue is told of, too', async () => {
     const program = start(`${given()}
       const first = await lock.acquire()
       async function forgetful() { await lock.lock() }

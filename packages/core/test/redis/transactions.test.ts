@@ -229,7 +229,7 @@ describe('what is taken in a transaction that the application has opened', () =>
     await leaveLatches()
   })
 
-  it('nobody is in line any more whose wait failed', async () => {
+  it('nobody is in the queue any more whose wait failed', async () => {
     const { locks, connection } = await shared({ resyncInterval: 300 })
     const others = await rig.client()
     const hold = await others.getFairLock(NAME).acquire()

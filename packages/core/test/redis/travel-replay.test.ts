@@ -55,7 +55,7 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
     })
   const releaseAdopted = () => releaseAs({ owner: OTHER, tombstoneKey: LATCH })
 
-  it('hand-over 1: one level under the name, for keepMs, and the latch of the owner', async () => {
+  it('hand-over 1: one level under the name, for keepMs, and the tombstone of the owner', async () => {
     await acquireAs()
     await acquireAs({ holds: 3, stamp: stamp(2) })
     expect(await handOverAs({ stamp: stamp(3) })).toBe('handed-over')
@@ -84,7 +84,7 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
     await releaseAdopted()
   })
 
-  it('hand-over leaves no latch out where something else has the name of the lock', async () => {
+  it('hand-over leaves no tombstone out where something else has the name of the lock', async () => {
     await rig.admin.set(NAME, 'not a lock')
     await expect(handOverAs()).rejects.toThrow(/WRONGTYPE|wrong kind/)
     expect(await rig.admin.get(TOMBSTONE)).toBe('2')

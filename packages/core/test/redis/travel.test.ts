@@ -220,7 +220,7 @@ describe('a fenced hold that travels', () => {
 })
 
 describe('a lock that travels, and its waiters', () => {
-  it('keeps the order of a fair line, also after it was passed on in memory', async () => {
+  it('keeps the order of a fair queue, also after it was passed on in memory', async () => {
     const [one, other] = [await rig.client(), await rig.client()]
     const lock = one.getFairLock(NAME)
     const first = await other.getFairLock(NAME).acquire()

@@ -63,7 +63,7 @@ describe('a holder in words', () => {
     expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })
 
-  it('a LOCK_TIMEOUT says it, and the place in line', () => {
+  it('a LOCK_TIMEOUT says it, and the place in the queue', () => {
     const holder = lockHolder({ ...facts, heldForMs: 12_345 })
     const error = new LockTimeoutError({ lockName: 'order:42', waitedMs: 99.6, holder, placeInLine: 3 })
     expect(error.message).toBe(

@@ -54,7 +54,7 @@ const ofOvertrust = ({ atMs, lock, owner, untilMs, leaseEndsMs }: Overtrust): Fi
   return { rule: 'I3 trust', text, lock, untilMs: atMs }
 }
 
-// Callers that come back to a fair lock stand in line together, up to 5 ms later (decision 0032).
+// Callers that come back to a fair lock stand in the queue together, up to 5 ms later (decision 0032).
 const RETURN_MS = 8
 // A first command may need a connection, a question whether its server is ready, and a script that is not known there.
 const LEGS_TO_ARRIVE = 8

@@ -163,7 +163,7 @@ export const FAULT_NAMES: FaultName[] = EVERY_FAULT.filter((name) => name !== 'k
 
 /**
  * A loss of data takes the tombstones along. A copy that is still on its way may then take a lock for an owner that has
- * gone, or put it in line, until a lease has ended: no wait proves anything meanwhile.
+ * gone, or put it in the queue, until a lease has ended: no wait proves anything meanwhile.
  */
 const noteCopiesWithoutTombstone = ({ history, copies, leaseMs }: Victim): void => {
   if (copies.untilMs <= nowMs()) return

@@ -40,7 +40,7 @@ describe('a simulated world', () => {
     },
   )
 
-  // Callers left while Redis was away for longer than their lease, and stayed in line: Redis granted them the lock later (I2).
+  // Callers left while Redis was away for longer than their lease, and stayed in the queue: Redis granted them the lock later (I2).
   test.each([1508, 5528])('in which callers leave in an outage gives them nothing: %i', async (seed) => {
     const { findings } = await play(planOf(seed))
 

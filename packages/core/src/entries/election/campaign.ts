@@ -42,7 +42,7 @@ const FIRST_PAUSE_MS = 1_000
 // A leader looks whether Redis still has its term, and keeps it there.
 const LONGEST_UNSEEN_MS = 3_600_000
 
-/** A candidate: it stands in line, leads, and stands in line again, until it is stopped. */
+/** A candidate: it stands in the queue, leads, and stands in the queue again, until it is stopped. */
 export class Campaign {
   /** Rings when a term begins or ends, and when a candidate has answered. */
   readonly bell: Doorbell

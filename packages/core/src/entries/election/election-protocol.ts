@@ -14,7 +14,7 @@ import { release } from './scripts.js'
  * inside the process: every term has an owner, a token and data of its own in Redis.
  */
 export class ElectionProtocol extends FairProtocol {
-  /** Client id of the candidate that its release prefers; '': the first in line. */
+  /** Client id of the candidate that its release prefers; '': the first in the queue. */
   successor = ''
 
   constructor(

@@ -31,7 +31,7 @@ export interface Candidate {
   /** The candidate id that `resign({ to })` takes. */
   readonly clientId: string
   readonly clientName: string
-  /** In line, from 1. */
+  /** In the queue, from 1. */
   readonly place: number
 }
 
@@ -75,7 +75,7 @@ export class Election {
   }
 
   /**
-   * Campaigns: waits in line without a limit, runs the callback while it leads, and stands in line again when a term has
+   * Campaigns: waits in the queue without a limit, runs the callback while it leads, and stands in the queue again when a term has
    * ended. Resolves when the campaign is stopped, by `signal`, `close()` or the end of the client, and the callback of a
    * term that went on has settled.
    *
@@ -134,8 +134,8 @@ export class Election {
    * Ends the term of this process: `term.ending` aborts, after `graceMs` `term.signal`, and when the callback has settled
    * the next candidate leads. Waits for all of that, for the reply to the release at most `releaseWaitMs`;
    * called by the callback itself, only for the beginning. The campaign goes on, at the end of the line.
-   * @param options.to the client id of the candidate to lead next, in place of the first in line: it is asked before
-   *   anything ends. If it dies before it leads, the first in line does. Of several calls the latest counts that names one
+   * @param options.to the client id of the candidate to lead next, in place of the first in the queue: it is asked before
+   *   anything ends. If it dies before it leads, the first in the queue does. Of several calls the latest counts that names one
    * @returns false: this process does not lead
    * @throws CandidateUnavailableError that candidate does not wait or does not answer: the term goes on
    * @throws InvalidArgumentError; RedisUnavailableError it could not be asked: the term goes on

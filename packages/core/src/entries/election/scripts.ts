@@ -92,13 +92,13 @@ export interface EndCommand extends ElectionKeys {
   readonly stamp: CommandStamp
   /** The time that Redisson allows each waiter. */
   readonly patienceMs: number
-  /** Client id; '': the first in line. */
+  /** Client id; '': the first in the queue. */
   readonly successor: string
   /** The hold may have a note. */
   readonly isNoted: boolean
 }
 
-/** Releases the lock, and the place in line, and ends the term. */
+/** Releases the lock, and the place in the queue, and ends the term. */
 export function release(runner: ScriptRunner, command: EndCommand): Promise<ReleaseReply> {
   const { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted } = command
   const unlock = unlockChannel(key)
@@ -127,7 +127,7 @@ export const lookScript = defineEntryScript(
 export interface LookCommand extends ElectionKeys {
   /** The latest term that is known; '': the present is enough. */
   readonly knownToken: string
-  /** Whether to tell who stands in line. */
+  /** Whether to tell who stands in the queue. */
   readonly asksForLine: boolean
 }
 
@@ -149,7 +149,7 @@ export interface LookReply {
   readonly holder: string
   /** The newest first. */
   readonly terms: readonly KeptTerm[]
-  /** The first in line first. */
+  /** The first in the queue first. */
   readonly line: readonly string[]
 }
 
@@ -221,7 +221,7 @@ export interface AcceptCommand extends ElectionKeys {
   readonly question: string
 }
 
-/** False: the term is over, or nobody of this client stands in line. */
+/** False: the term is over, or nobody of this client stands in the queue. */
 export function accept(runner: ScriptRunner, command: AcceptCommand): Promise<boolean> {
   const { lockName, key, clientId, token, question } = command
   const args = [clientId, token, question, ...announcement(runner, command)]

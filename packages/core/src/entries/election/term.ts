@@ -107,7 +107,7 @@ export class Term {
     return this.aboutToEnd.signal.aborted
   }
 
-  /** @internal The candidate that its release prefers; '': the first in line. */
+  /** @internal The candidate that its release prefers; '': the first in the queue. */
   prefer(clientId: string): void {
     this.parts.protocol.successor = clientId
   }

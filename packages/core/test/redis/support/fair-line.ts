@@ -14,7 +14,7 @@ export function fairKeys(name: string) {
 
 type JoinOptions = AcquireOptions & { work?: (hold: Hold) => Promise<unknown> }
 
-/** A caller that stands in line. */
+/** A caller that stands in the queue. */
 export interface Standing {
   readonly owner: string
   /** Settles when it has had its turn; rejects with why it left. */
@@ -33,7 +33,7 @@ export class FairLine {
     this.keys = fairKeys(name)
   }
 
-  /** Owners, the first in line first. */
+  /** Owners, the first in the queue first. */
   owners(): Promise<string[]> {
     return this.redis.lrange(this.keys.queue, 0, -1)
   }
@@ -51,7 +51,7 @@ export class FairLine {
     return locks.getFairLock(this.name)
   }
 
-  /** Resolves when it stands in line. It will note its label, and release the lock. */
+  /** Resolves when it stands in the queue. It will note its label, and release the lock. */
   async join(
     label: string,
     locks: Pick<LockClient, 'getFairLock'>,
@@ -75,7 +75,7 @@ export class FairLine {
     return { owner: owner!, done }
   }
 
-  /** Lets several `join`, each in line before the next one comes. */
+  /** Lets several `join`, each in the queue before the next one comes. */
   async joinAll(
     labels: readonly string[],
     locksOf: (label: string) => Pick<LockClient, 'getFairLock'>,

@@ -111,7 +111,7 @@ export class JavaFairClient {
     return `${this.keys[3]}:${this.owner}`
   }
 
-  /** One try of a caller that waits. Null: it has the lock; else it stands in line, and this is Redisson's ttl. */
+  /** One try of a caller that waits. Null: it has the lock; else it stands in the queue, and this is Redisson's ttl. */
   acquire(leaseMs = 30_000): Promise<number | null> {
     const args = [leaseMs, this.owner, this.patienceMs, Date.now()]
     return this.redis.eval(ACQUIRE, 3, ...this.keys.slice(0, 3), ...args) as Promise<number | null>

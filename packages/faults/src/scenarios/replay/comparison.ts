@@ -86,7 +86,7 @@ export const compareOwn = async (
   if (finding !== null) throw model.difference(name, finding)
 }
 
-/** When a plain lock was last left free: it outlives an empty line by two minutes, and nobody stands in it. */
+/** When a plain lock was last left free: it outlives an empty queue by two minutes, and nobody stands in it. */
 const isMark = async (direct: Redis, key: string): Promise<boolean> =>
   key.startsWith(LINE) && (await direct.zrange(key, '0', '-1')).join() === 'left-free'
 

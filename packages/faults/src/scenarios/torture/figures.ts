@@ -68,7 +68,7 @@ export const sharesIn = (
   const least = LEAST_SHARE / KINDS_OF_PROCESSES
   const isTold = faults.length === 0 && processes === KINDS_OF_PROCESSES && wanted.length >= ENOUGH
   const starved = groups.filter(([, served]) => shareOf(served) < least)
-  // A spin lock goes to whoever asks first, and nobody waits in line for a multi lock.
+  // A spin lock goes to whoever asks first, and nobody waits in the queue for a multi lock.
   const isFair = !kinds.includes('spin') && !kinds.includes('multi')
   return {
     lines: said.length > 0 ? [`shares, with the longest wait: ${said.join('; ')}`] : [],

@@ -72,7 +72,7 @@ class Crowd {
   }
 }
 
-/** I15, where grants are made: no process has a plain lock again and again while another waits in line. */
+/** I15, where grants are made: no process has a plain lock again and again while another waits in the queue. */
 export const checkTurns = (
   events: readonly HistoryEvent[],
   settings: Settings,

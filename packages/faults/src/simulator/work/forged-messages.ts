@@ -24,7 +24,7 @@ const sortedSetAt = (keyspace: Keyspace, key: string): SortedSet | undefined => 
   return value instanceof SortedSet ? value : undefined
 }
 
-/** Grants to those in line, until the moment that each of them was told by Redis: see `lock/queue.part.lua`. */
+/** Grants to those in the queue, until the moment that each of them was told by Redis: see `lock/queue.part.lua`. */
 const grants = (keyspace: Keyspace, lock: string): ForgedMessage[] => {
   const line = sortedSetAt(keyspace, `holdfast:line:{${lock}}`)
   const plain = (line?.members ?? []).flatMap((member) => {

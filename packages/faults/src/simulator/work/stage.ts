@@ -192,7 +192,7 @@ export class Stage {
   async visit(): Promise<void> {
     const { journal, plan } = this
     const { leaseMs, resyncMs } = plan.settings
-    // A dead waiter stands in line for two heartbeats.
+    // A dead waiter stands in the queue for two heartbeats.
     const waitMs = leaseMs + 2 * resyncMs + this.clockBackMs + VISIT_MS
     for (const lock of this.locks) {
       const where = { lock, attempt: `visit ${lock}` }

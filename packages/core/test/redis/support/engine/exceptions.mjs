@@ -5,7 +5,7 @@ const noUsers = 'needs users of their own (ACL); a TestRedis has restrict()'
 
 /** Tests of the suites in the project `engine` that cannot run there, each by a part of its title, and why. */
 export const EXCEPTIONS = [
-  { title: 'the line of a key prefix is that of the whole name', reason: noPrefix },
+  { title: 'the queue of a key prefix is that of the whole name', reason: noPrefix },
   { title: 'a name with braces is its own hash tag, and a keyPrefix', reason: noPrefix },
   { title: 'is part of the raw name: the hash at prefix + name', reason: noPrefix },
   {
