@@ -37,8 +37,6 @@ export const COMMANDS = {
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },
   'bench:before': { smoke: 'packages/bench/before.mjs --folder . --rounds 1 --ms 20' },
-  // Skipped where there is no JDK, and says so.
-  'bench:redisson': { smoke: 'packages/interop/run/main.mjs --bench --brief' },
   meter: { step: 'npm run meter' },
   types: { step: 'npm run types' },
   lint: { step: 'npm run lint' },

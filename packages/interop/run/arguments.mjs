@@ -9,8 +9,6 @@ export const USAGE = `Usage: npm run test:interop -- [options] [FILE ...] [-- op
   --mapped             with one, names, locks and semaphores only
   --seconds N          of contention for each of two kinds of locks   (60)
   --smoke              the plain and the fair lock only, and five seconds of contention
-  --bench              no test: Holdfast beside Redisson, measured
-  --brief              the bench for a moment: whether it works, its figures mean nothing
   --help
 
 Without --redisson: --plain. With it: both, where none is given. Redisson is fetched with Maven, and its driver is kept in
@@ -21,7 +19,7 @@ Exit code: 0 all held, or there is no JDK, Maven or Redisson; 1 otherwise; 2 the
 const flag = { type: 'boolean', default: false }
 const OPTIONS = {
   redisson: { type: 'string', multiple: true, default: [] },
-  ...{ plain: flag, mapped: flag, smoke: flag, bench: flag, brief: flag, help: flag },
+  ...{ plain: flag, mapped: flag, smoke: flag, help: flag },
   seconds: { type: 'string', default: '60' },
 }
 
@@ -29,18 +27,16 @@ const OPTIONS = {
 export const parseArguments = (args) => {
   const end = args.includes('--') ? args.indexOf('--') : args.length
   const { values, texts: files } = parseOptionsAndTexts(args.slice(0, end), OPTIONS)
-  const { redisson, plain, mapped, smoke, bench, brief, seconds, help } = values
+  const { redisson, plain, mapped, smoke, seconds, help } = values
   const unlike = redisson.find((each) => each !== 'all' && !/^\d+\.\d+\.\d+$/.test(each))
   if (unlike !== undefined)
     throw new UsageError(`--redisson takes a version like 4.7.0, or all, not '${unlike}'`)
-  if (bench && (smoke || mapped)) throw new UsageError('--bench does not go with --smoke or --mapped')
   const versions = redisson.includes('all') ? VERSIONS : redisson.length > 0 ? redisson : VERSIONS.slice(0, 1)
-  const isBoth = plain === mapped && (plain || (redisson.length > 0 && !smoke && !bench))
+  const isBoth = plain === mapped && (plain || (redisson.length > 0 && !smoke))
   return {
     versions,
     columns: isBoth ? ['plain', 'mapped'] : mapped ? ['mapped'] : ['plain'],
-    mode: bench ? 'bench' : smoke ? 'smoke' : 'all',
-    brief,
+    mode: smoke ? 'smoke' : 'all',
     contentionMs: smoke ? 5_000 : 1_000 * wholeNumber('seconds', seconds, 3_600),
     help,
     files,

@@ -45,10 +45,10 @@ const runTests = async (files, setting, { path, forJest }) => {
 
 /** @returns {Promise<import('../../../scripts/support/cell.mjs').Cell>} */
 const cellWith = async (version, classPath, column, { wanted, path }) => {
-  const { mode, brief, contentionMs, files, forJest } = wanted
+  const { mode, contentionMs, files, forJest } = wanted
   const isMapped = column === 'mapped'
   const { said, ...lacks } = lacksOf(version)
-  const setting = { mode, brief, contentionMs, classPath, ...lacks, ...(isMapped ? { prefix: PREFIX } : {}) }
+  const setting = { mode, contentionMs, classPath, ...lacks, ...(isMapped ? { prefix: PREFIX } : {}) }
   const mapped = isMapped ? MAPPED.map((name) => `${TESTS}/${name}.test.ts`) : []
   const outcome = await runTests(files.length > 0 ? files : mapped, setting, { path, forJest })
   return cellOf(outcome, `every kind${said(isMapped)}`)

@@ -46,8 +46,6 @@ const find = (thread, kind, name) => {
       return locks.getSemaphore(name)
     case 'permits':
       return locks.getPermitExpirableSemaphore(name)
-    case 'load':
-      return { name }
     case 'latch':
       return locks.getCountDownLatch(name)
     default:
@@ -118,36 +116,7 @@ const latchVerbs = {
   delete: (latch) => latch.delete(),
 }
 
-const cpuMs = () => {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
-
-/** Many callers that take and release locks, or want what they do not get, and what it costs this process. */
-const loadVerbs = {
-  run: async ({ name }, { flows, forMs, names }) => {
-    const [cpuBefore, startedAt] = [cpuMs(), nowMs()]
-    const flow = async (_, i) => {
-      const lock = locks.thread().getLock(names === 'own' ? `${name}:${i}` : name)
-      let pairs = 0
-      for (; nowMs() < startedAt + forMs; pairs += 1) {
-        await lock.lock()
-        await lock.unlock()
-      }
-      return pairs
-    }
-    const counts = await Promise.all(Array.from({ length: flows }, flow))
-    const pairs = counts.reduce((sum, each) => sum + each, 0)
-    return { pairs, ms: nowMs() - startedAt, cpuMs: cpuMs() - cpuBefore }
-  },
-  wait: async ({ name }, { flows, forMs }) => {
-    const cpuBefore = cpuMs()
-    await Promise.all(Array.from({ length: flows }, () => locks.thread().getLock(name).tryLock(forMs)))
-    return { cpuMs: cpuMs() - cpuBefore }
-  },
-}
-
-const verbsOf = { semaphore: semaphoreVerbs, permits: permitVerbs, latch: latchVerbs, load: loadVerbs }
+const verbsOf = { semaphore: semaphoreVerbs, permits: permitVerbs, latch: latchVerbs }
 
 serveWorker({
   /** Commands of one thread run one after another. */

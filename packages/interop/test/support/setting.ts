@@ -2,9 +2,7 @@ import type { Kind } from './side.js'
 
 /** The setting that `packages/interop/run/main.mjs` chose for this run. */
 interface Setting {
-  readonly mode: 'all' | 'smoke' | 'bench'
-  /** The bench for a moment. */
-  readonly brief: boolean
+  readonly mode: 'all' | 'smoke'
   /** How long each kind of lock is contended for. */
   readonly contentionMs: number
   /** The classpath of the driver in Java, with one version of Redisson. */

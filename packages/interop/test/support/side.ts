@@ -11,7 +11,6 @@ export type Kind =
   | 'semaphore'
   | 'permits'
   | 'latch'
-  | 'load'
 
 /** Options of one command; durations in milliseconds. */
 export type CommandOptions = Readonly<Record<string, string | number>>
