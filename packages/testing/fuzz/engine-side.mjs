@@ -24,7 +24,7 @@ export class EngineSide {
   #tick
   #heard = [[], []]
   #rules = null
-  // A real clock goes on inside a script: who stands in line by the microsecond is there in some order.
+  // A real clock goes on inside a script: who stands in the queue by the microsecond is there in some order.
   #engine = new Engine({ clock: { now: () => (this.#now += this.#tick) }, runId: '0'.repeat(40) })
   #first = this.#connected(null, () => this.#rules)
   #second = this.#connected(1)

@@ -44,7 +44,7 @@ describe('a waiter that leaves while the lock is being granted to it', () => {
     const names = Array.from({ length: 40 }, (_, i) => `lock:${i}`)
     const holds = await Promise.all(names.map((name) => holding.getLock(name).acquire()))
     proxy.delay(50)
-    // Refused twice within 300 ms, and stands in line. A release at 400 ms grants it the lock, and the message of that
+    // Refused twice within 300 ms, and stands in the queue. A release at 400 ms grants it the lock, and the message of that
     // comes 50 ms later, while one limit after the other ends.
     const taking = names.map((name, i) => waiting.getLock(name).tryAcquire({ waitMs: 410 + 3 * i }))
     await sleep(400)

@@ -4,7 +4,7 @@ import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
 import { soon, useRig } from './support/rig.js'
 
-// A message that a lock was granted to a waiter counts only with what the waiter put in line. Without it, it is a doorbell.
+// A message that a lock was granted to a waiter counts only with what the waiter put in the queue. Without it, it is a doorbell.
 
 const NAME = 'order:42'
 const LINE = `holdfast:line:{${NAME}}`

@@ -7,7 +7,7 @@ import { JavaFairClient } from './support/java-fair-client.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { soon, useRig } from './support/rig.js'
 
-// A waiter of ours dies or is stopped in line, and a Java client waits behind it: it hears Redisson's message, or it
+// A waiter of ours dies or is stopped in the queue, and a Java client waits behind it: it hears Redisson's message, or it
 // would sleep until the end of the lease that it was told of. Java is a bare subscription here.
 
 const NAME = 'order:42'

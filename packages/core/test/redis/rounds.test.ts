@@ -45,7 +45,7 @@ async function ago(leftFreeMs: number, came: readonly (readonly [owner: string, 
 describe('whoever waits in the queue for a plain lock (I15)', () => {
   it.each([
     ['gets it a second later, if it came before the lock was last left free', 1_000, 500, false, true],
-    ['so, too, where others listen who do not stand in line, as Java clients', 1_000, 500, true, true],
+    ['so, too, where others listen who do not stand in the queue, as Java clients', 1_000, 500, true, true],
     ['gets it within 100 ms of that, if it came later', 0, 1, false, true],
     ['not so where others listen', 0, 1, true, false],
     ['and not later: pollers have their chance', 1_000, 1_500, false, false],

@@ -89,25 +89,25 @@ const TABLE: Record<string, Row> = {
     release: NOTHING,
     ifNotHeld: 'released',
   },
-  'a refused try put it in line': {
+  'a refused try put it in the queue': {
     steps: [tried(HELD_IN_LINE)],
-    is: 'in line, only in line',
+    is: 'in the queue, only in the queue',
     reenter: 'acquire A 2 #2',
     lower: 'release A 1 #2',
     release: 'release A 0 #2',
     ifNotHeld: 'not-held',
   },
-  'in line, and refused again by a try that does not stand there': {
+  'in the queue, and refused again by a try that does not stand there': {
     steps: [tried(HELD_IN_LINE), tried(HELD)],
-    is: 'in line, only in line',
+    is: 'in the queue, only in the queue',
     reenter: 'acquire A 2 #3',
     lower: 'release A 1 #3',
     release: 'release A 0 #3',
     ifNotHeld: 'not-held',
   },
-  'in line, and a try has no answer': {
+  'in the queue, and a try has no answer': {
     steps: [tried(HELD_IN_LINE), tried(SILENCE)],
-    is: 'in line',
+    is: 'in the queue',
     reenter: 'acquire A 2 #3 tombstone 2',
     lower: 'release A 1 #3 tombstone 2',
     release: 'release A 0 #3 tombstone 2',
@@ -341,17 +341,17 @@ const TABLE: Record<string, Row> = {
   'passed on, the name is in doubt': {
     steps: [tried(ACQUIRED), passedOn('B', SILENCE)],
     is: '',
-    reenter: 'rename A to B, out of line B > acquire B 2 #2',
+    reenter: 'rename A to B, out of the queue B > acquire B 2 #2',
     lower: NOTHING,
-    release: 'rename A to B, out of line B > release B 0 #2',
+    release: 'rename A to B, out of the queue B > release B 0 #2',
     ifNotHeld: 'not-held',
   },
   'passed on twice, the name is in doubt between three': {
     steps: [tried(ACQUIRED), passedOn('B', SILENCE), passedOn('C', SILENCE)],
     is: '',
-    reenter: 'rename A,B to C, out of line B,C > acquire C 2 #2',
+    reenter: 'rename A,B to C, out of the queue B,C > acquire C 2 #2',
     lower: NOTHING,
-    release: 'rename A,B to C, out of line B,C > release C 0 #2',
+    release: 'rename A,B to C, out of the queue B,C > release C 0 #2',
     ifNotHeld: 'not-held',
   },
   'passed on, something else is there': {
@@ -359,7 +359,7 @@ const TABLE: Record<string, Row> = {
     is: 'at rest',
     reenter: 'acquire B 2 #2',
     lower: NOTHING,
-    release: 'release B 0 #2, out of line B',
+    release: 'release B 0 #2, out of the queue B',
     ifNotHeld: 'not-held',
   },
   'passed on after a try without an answer': {
@@ -690,14 +690,14 @@ describe('a field whose lock is passed on', () => {
     expect(entry.isNamed('C')).toBe(false)
   })
 
-  it('leaves in line whoever was passed on to while the rename was on its way', async () => {
+  it('leaves in the queue whoever was passed on to while the rename was on its way', async () => {
     const entry = await after([tried(ACQUIRED), passingOn])
     entry.passesTo('C')
     await entry.answer(RENAMED)
     expect(await entry.answering(entry.passOn('D'), [RENAMED])).toBe('renamed')
     expect(entry.redis.sent.slice(1)).toEqual([
-      'rename A to B, out of line B',
-      'rename A,B to D, out of line C,D',
+      'rename A to B, out of the queue B',
+      'rename A,B to D, out of the queue C,D',
     ])
   })
 

@@ -33,13 +33,13 @@ class FakeRedis implements EntryCommands {
 
   release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { passedTo } = change
-    const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
+    const line = passedTo.length > 0 ? `, out of the queue ${passedTo.join()}` : ''
     return this.send(`release ${wordsOf(change)}${line}`, handler)
   }
 
   readonly passing = {
     rename: ({ to, from, passedTo }: Renaming): Promise<RenameReply> => {
-      const line = passedTo.length > 0 ? `, out of line ${passedTo.join()}` : ''
+      const line = passedTo.length > 0 ? `, out of the queue ${passedTo.join()}` : ''
       return this.send<RenameReply, RenameReply>(`rename ${from.join()} to ${to.owner}${line}`, identity)
     },
   }
@@ -108,8 +108,8 @@ export class EntryUnderTest {
       nothing: entry.hasNothingInRedis,
       untouched: entry.isUntouched,
       'at rest': entry.isAtRest,
-      'in line': entry.isWaiting,
-      'only in line': entry.isOnlyInLine,
+      'in the queue': entry.isWaiting,
+      'only in the queue': entry.isOnlyInLine,
       'given up': entry.state.isGivenUp,
     }
     return Object.entries(facts)
