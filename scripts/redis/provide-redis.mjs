@@ -2,6 +2,7 @@ import { fromCompose } from './from-compose.mjs'
 import { fromPackageManager } from './from-package-manager.mjs'
 import { fromEngine } from './from-engine.mjs'
 import { fromNamedProgram, fromPath } from './from-path.mjs'
+import { fromTestcontainers } from './from-testcontainers.mjs'
 import { fromUrl } from './from-url.mjs'
 
 /**
@@ -19,15 +20,15 @@ const NO_REDIS = `Holdfast needs a real Redis or Valkey, and there is none. Any 
   - run as root where there is apt-get, or have Homebrew, so that the package manager can install one`
 
 /**
- * Finds or makes a Redis, the first way that is there: REDIS_URL, the program of HOLDFAST_REDIS_SERVER,
- * the PATH, docker compose, the package manager. A way that is there and fails is named in the error.
+ * Finds or makes a Redis, the first way that is there: REDIS_URL, HOLDFAST_REDIS=testcontainers, the
+ * program of HOLDFAST_REDIS_SERVER, the PATH, docker compose, the package manager. A way that is there and fails is named in the error.
  *
  * @param {{ log?: (line: string) => void, mayBeEmbedded?: boolean }} [options] `mayBeEmbedded`: the engine of
  *   @holdfast/testing will do, before a package manager installs anything
  * @returns {Promise<ProvidedRedis>}
  */
 export const provideRedis = async ({ log = console.error, mayBeEmbedded = false } = {}) => {
-  const wished = (await fromUrl()) ?? (await fromNamedProgram())
+  const wished = (await fromUrl()) ?? (await fromTestcontainers({ log })) ?? (await fromNamedProgram())
   if (wished) return wished
   const failures = []
   const last = mayBeEmbedded ? fromEngine : fromPackageManager

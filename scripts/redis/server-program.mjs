@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { installWithPackageManager } from './from-package-manager.mjs'
 import { serverProgram } from './from-path.mjs'
+import { redisImage } from './from-testcontainers.mjs'
 import { whenWeAreGone } from './guardian.mjs'
 import { run, works } from './run.mjs'
 
@@ -50,7 +51,7 @@ const fromImage = async (log) => {
     callOff()
   }
   try {
-    const image = process.env.HOLDFAST_REDIS_IMAGE || 'redis:7-alpine'
+    const image = redisImage()
     log(`taking the server program out of ${image}`)
     const root = join(folder, 'root')
     await unpack(image, root)
