@@ -23,7 +23,7 @@ export const NAVIGATION = {
       docs/performance.md docs/linger.md docs/stability.md`),
     Examples: pages(`examples/README.md examples/cron-fleet/README.md examples/demo/README.md
       examples/fence/README.md examples/flash-sale/README.md examples/leader/README.md
-      examples/migration/README.md examples/refresh-token/README.md
+      examples/migration/README.md examples/recursion/README.md examples/refresh-token/README.md
       examples/sequence/README.md examples/service/README.md`),
   },
   // The API of each package comes from the docstrings.

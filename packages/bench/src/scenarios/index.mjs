@@ -6,6 +6,7 @@ import { idleWaiters } from './idle-waiters.mjs'
 import { latency } from './latency.mjs'
 import { linger } from './linger.mjs'
 import { network } from './network.mjs'
+import { noisyNeighbour } from './noisy-neighbour.mjs'
 import { overload } from './overload.mjs'
 import { renewals } from './renewals.mjs'
 import { share } from './share.mjs'
@@ -32,6 +33,7 @@ import { wakeUp } from './wake-up.mjs'
 export const SCENARIOS = [
   uncontended,
   byFlows,
+  noisyNeighbour,
   network,
   latency,
   features,

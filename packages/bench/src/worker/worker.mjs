@@ -8,6 +8,7 @@ import * as delayLine from './delay-line.mjs'
 import * as flows from './flows.mjs'
 import * as holding from './holding.mjs'
 import * as many from './many.mjs'
+import * as neighbour from './neighbour.mjs'
 import { flowOf, open } from './opened.mjs'
 import * as share from './share.mjs'
 import * as turns from './turns.mjs'
@@ -56,4 +57,6 @@ serveWorker({
   openNetwork: delayLine.openNetwork,
   watchNetwork: delayLine.watchNetwork,
   networkUsage: delayLine.networkUsage,
+  startBurning: neighbour.startBurning,
+  stopBurning: neighbour.stopBurning,
 })
