@@ -39,8 +39,9 @@ export interface ExclusiveOptions {
   readonly atLeastForMs?: number | undefined
   /**
    * The time between two ticks of a scheduler that provides none, such as `setInterval`. The tick of a call is its time by
-   * the clock of the machine, rounded down to a multiple of this: all processes agree on it unless one is late by more than
-   * nine tenths of it. Default: without a `tick`, nothing identifies a run.
+   * the clock of the machine, rounded down to a multiple of this; a call up to a tenth early, at most a minute, belongs to the
+   * next. All processes agree on it unless one is late by more than nine tenths of it. Default: without a `tick`, nothing
+   * identifies a run.
    */
   readonly everyMs?: number | undefined
 }
