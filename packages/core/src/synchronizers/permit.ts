@@ -1,7 +1,7 @@
 import { refuseLazy } from '../arguments/lazy-result.js'
 import type { Watch } from '@holdfast/watchdog'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
-import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
+import { LockLostError, NotLockOwnerError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../acquire/held-lease.js'
 import type { SynchronizerServices } from './services.js'
 import { checkLease, checkRequired } from '../arguments/validate.js'
@@ -58,7 +58,7 @@ export class Permit {
     return this.home.key
   }
 
-  /** @internal */
+  /** The name of the semaphore. */
   get lockName(): string {
     return this.home.name
   }
@@ -66,11 +66,6 @@ export class Permit {
   /** @internal */
   get owner(): string {
     return this.id
-  }
-
-  /** The semaphore's name. */
-  get name(): string {
-    return this.home.name
   }
 
   /** Aborts with a LockLostError when the permit ends without having been released. */
@@ -81,6 +76,11 @@ export class Permit {
   /** Why the permit was lost; null while it is not. */
   get lossError(): LockLostError | null {
     return this.lossByNow.error
+  }
+
+  /** Whether the permit was lost. Like `signal.aborted`, without creating a signal. */
+  get isLost(): boolean {
+    return this.lossError !== null
   }
 
   /** How long the permit may still be used, ms. */
@@ -96,9 +96,25 @@ export class Permit {
   async updateLease(ms: number): Promise<void> {
     checkRequired('ms', ms)
     checkLease('ms', ms)
-    const update = this.updates.then(() => this.update(ms))
-    this.updates = update.catch(() => undefined)
-    return update
+    return this.afterUpdates(() => this.update(ms))
+  }
+
+  /**
+   * Makes the lease last at least `ms` from now; never shortens it.
+   * @throws LockLostError, RedisUnavailableError, NotLockOwnerError after a release
+   */
+  async extend(ms: number): Promise<void> {
+    checkRequired('ms', ms)
+    checkLease('ms', ms)
+    return this.afterUpdates(() => this.ask(ms))
+  }
+
+  /**
+   * Asks Redis whether the permit is still held. Call it right before the critical write.
+   * @throws LockLostError it is not; RedisUnavailableError no reply: the answer is unknown; NotLockOwnerError after a release
+   */
+  async verify(): Promise<void> {
+    return this.afterUpdates(() => this.ask(0))
   }
 
   /** Releases the permit. Resolves also if it has expired or was released before. @throws RedisUnavailableError */
@@ -161,9 +177,9 @@ export class Permit {
   }
 
   /** @internal */
-  async remaining(timeoutMs: number): Promise<number | null> {
+  async remaining(timeoutMs: number, atLeastMs = 0): Promise<number | null> {
     const semaphoreLeftMs = this.semaphoreEndsAt - this.session.runtime.now()
-    const leftMs = Math.min(await this.home.renew(this.id, 0, timeoutMs), semaphoreLeftMs)
+    const leftMs = Math.min(await this.home.renew(this.id, atLeastMs, timeoutMs), semaphoreLeftMs)
     return leftMs > 0 ? leftMs : null
   }
 
@@ -182,6 +198,38 @@ export class Permit {
   async releaseOnClose(): Promise<void> {
     this.lose('closed')
     await this.home.tryRelease(this.id)
+  }
+
+  private afterUpdates(work: () => Promise<void>): Promise<void> {
+    const update = this.updates.then(work)
+    this.updates = update.catch(() => undefined)
+    return update
+  }
+
+  /** Asks Redis for the time left, after it was made to last so long. */
+  private async ask(atLeastMs: number): Promise<void> {
+    this.throwIfOver()
+    const { runtime, options } = this.session
+    const sentAt = runtime.now()
+    const leftMs = await this.remaining(options.commandTimeout, atLeastMs)
+    this.throwIfOver()
+    if (leftMs === null) {
+      this.lose('gone')
+    } else if (atLeastMs > 0) {
+      this.watch?.confirm(sentAt, leftMs)
+    } else {
+      // With replicas a question adds no trust, as for a hold.
+      this.watch?.correct(sentAt, leftMs, { mayGrow: !options.replicas })
+    }
+    this.loss.throwIfSet()
+  }
+
+  private throwIfOver(): void {
+    this.lossByNow.throwIfSet()
+    if (this.released) {
+      const why = 'this permit was released. Use a permit only before its release()'
+      throw new NotLockOwnerError(this.lockName, why, { owner: this.id })
+    }
   }
 
   private async update(ms: number): Promise<void> {
@@ -256,7 +304,7 @@ export class Permit {
   }
 }
 
-showsOnly(Permit, ['name', 'id', 'trustedForMs'])
+showsOnly(Permit, ['lockName', 'id', 'trustedForMs'])
 
 /** Runs the callback with a permit and releases it. An error of the callback wins over a loss. */
 export async function withPermit<T>(
@@ -274,7 +322,7 @@ export async function withPermit<T>(
   const outcome = await permit.releaseInTime().catch(() => null)
   if (outcome === 'lost') {
     const { lossError } = permit
-    const { name: lockName, id: owner } = permit
+    const { lockName, id: owner } = permit
     const reason = lossError?.reason ?? 'gone'
     throw new LockLostError({ lockName, owner, reason, result, cause: lossError }, WHAT)
   }

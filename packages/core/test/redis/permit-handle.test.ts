@@ -97,6 +97,33 @@ describe('a permit that is an object', () => {
     await expectFree()
   })
 
+  it('extend makes it last at least so long, as of a hold, and never shortens it', async () => {
+    const permit = await semaphore.acquirePermit({ leaseMs: 5_000 })
+    const end = async () => Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(permit.id, 'hex')))
+    await permit.extend(60_000)
+    expect(permit.trustedForMs).toBeGreaterThan(30_000)
+    const longest = await end()
+    await permit.extend(1_000)
+    expect([await end(), permit.trustedForMs > 30_000]).toEqual([longest, true])
+    await expect(permit.extend(0)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'ms' })
+    await permit.release()
+    await expect(permit.extend(1_000)).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: NAME })
+    await expectFree()
+  })
+
+  it('verify asks Redis whether it is still held, and until when', async () => {
+    const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
+    await permit.verify()
+    await semaphore.updateLeaseTime(permit.id, 10_000)
+    await permit.verify()
+    expect(permit.trustedForMs).toBeLessThan(10_000)
+    await semaphore.release(permit.id)
+    expect(permit.isLost).toBe(false)
+    await expect(permit.verify()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
+    expect([permit.isLost, permit.signal.aborted]).toEqual([true, true])
+    await expectFree()
+  })
+
   it.each([
     ['a lease', { leaseMs: 60_000 }],
     ['renewal', { renew: true }],

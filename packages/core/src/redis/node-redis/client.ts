@@ -4,8 +4,8 @@ import type { Probe, SuspectConnection } from '../silent-connections.js'
 
 /** The part of a node-redis client, and of its cluster, Sentinel and pool, that runs scripts and is used here. */
 export interface NodeRedisScripting {
-  evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
-  eval(lua: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>
+  readonly evalSha: NodeRedisScripting['eval']
 }
 
 /**
