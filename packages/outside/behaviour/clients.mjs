@@ -505,7 +505,7 @@ export const rows = [
         const ended = inChild(
           { ...client, server: own },
           `${creating[client.kind]()}\nawait redis.get('k')\nsetInterval(() => undefined, 100)`,
-          9_000,
+          14_000,
         )
         for (
           let i = 0;
@@ -638,8 +638,8 @@ export const rows = [
         let channel = 'nothing'
         if (client.kind === 'io') {
           heard.on('pmessage', (_, name) => (channel = name))
-          await heard.psubscribe('*')
-        } else await heard.pSubscribe('*', (_, name) => (channel = name))
+          await heard.psubscribe('*c')
+        } else await heard.pSubscribe('*c', (_, name) => (channel = name))
         await redis.publish('c', 'm')
         await sleep(80)
         return channel
