@@ -75,7 +75,11 @@ export const open = async (column) => {
       const replicaOf = async (server, begin = started) => {
         const replica = await begin('--replicaof', '127.0.0.1', String(server.port))
         for (let i = 0; i < 100; i += 1) {
-          if (/master_link_status:up/.test(String(await replica.command('INFO', 'replication'))))
+          const [ours, theirs] = await Promise.all(
+            [replica, server].map((each) => each.command('INFO', 'replication')),
+          )
+          // The primary counts it, and fails over to it, a moment after its link is up.
+          if (/master_link_status:up/.test(String(ours)) && /state=online/.test(String(theirs)))
             return replica
           await sleep(50)
         }
@@ -89,6 +93,8 @@ export const open = async (column) => {
           /** A primary of its own with a replica that is stopped, once the lock is there. */
           withStoppedReplica: async () => {
             const primary = await started()
+            // A ping to the replica, every 10 s, is one more thing that it has not acknowledged.
+            await primary.command('CONFIG', 'SET', 'repl-ping-replica-period', '3600')
             const replica = await replicaOf(primary)
             await hold(clientOf(primary))
             await primary.command('WAIT', '1', '1000')
