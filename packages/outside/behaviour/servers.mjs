@@ -104,6 +104,18 @@ export const open = async (column) => {
             ends.unshift(() => replica.resume())
             return { primary, replica }
           },
+          /** A client of a replica, after a lock has ended that the primary does not delete. */
+          withEndedLock: async () => {
+            const primary = await started()
+            const replica = await replicaOf(primary)
+            const redis = clientOf(primary)
+            await redis.call('DEBUG', 'SET-ACTIVE-EXPIRE', 0)
+            await hold(redis, 'x', 300)
+            const asked = clientOf(replica)
+            while ((await asked.dbsize()) === 0) await sleep(20)
+            await sleep(400)
+            return asked
+          },
           cluster: async () => {
             const cluster = await RedisCluster.start({ primaries: 3, replicasPerPrimary: 0, binary: path })
             ends.push(() => cluster.stop())
@@ -468,30 +480,16 @@ export const rows = [
     },
     {
       what: 'a lock has ended on the primary, which has not deleted it: `EXISTS`, `DBSIZE` on a replica',
-      run: async ({ started, clientOf, replicaOf, hold }) => {
-        const primary = await started()
-        const replica = await replicaOf(primary)
-        const redis = clientOf(primary)
-        await redis.call('DEBUG', 'SET-ACTIVE-EXPIRE', 0)
-        await hold(redis, 'x', 300)
-        const asked = clientOf(replica)
-        while ((await asked.dbsize()) === 0) await sleep(20)
-        await sleep(400)
+      run: async ({ withEndedLock }) => {
+        const asked = await withEndedLock()
         return `${await asked.exists('x')}, ${await asked.dbsize()}`
       },
       follows: 'replicas answer by the clock; counts and `RANDOMKEY` do not',
     },
     {
       what: 'the same, in a script on the replica: `hget`, `pttl`',
-      run: async ({ started, clientOf, replicaOf, hold }) => {
-        const primary = await started()
-        const replica = await replicaOf(primary)
-        const redis = clientOf(primary)
-        await redis.call('DEBUG', 'SET-ACTIVE-EXPIRE', 0)
-        await hold(redis, 'x', 300)
-        const asked = clientOf(replica)
-        while ((await asked.dbsize()) === 0) await sleep(20)
-        await sleep(400)
+      run: async ({ withEndedLock }) => {
+        const asked = await withEndedLock()
         const script =
           "return { tostring(redis.call('hget', KEYS[1], ARGV[1])), redis.call('pttl', KEYS[1]) }"
         return (await asked.eval(script, 1, 'x', OWNER)).join(', ')

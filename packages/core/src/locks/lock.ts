@@ -31,14 +31,14 @@ export class Lock<H extends Hold = Hold> extends AnyLock<H> {
     const holder = checkedHolder(options)
     this.session.assertOpen(this.name)
     const shown = holder === undefined ? undefined : new Map([[holder, 1]])
-    const mine = this.session.held
-      .ofScope(this.protocol.scope)
-      .filter((each) => shown === undefined || each.field.find(shown) !== undefined)
+    const held = () => this.session.held.ofScope(this.protocol.scope)
+    const mine = new Set(held().filter((each) => shown === undefined || each.field.find(shown) !== undefined))
     const outcome = await this.protocol.forceRelease(holder)
     if (outcome !== 'held-by-another') {
       // Whoever has released it, or passed it on, since the command was sent has lost nothing.
-      const held = new Set(this.session.held.ofScope(this.protocol.scope))
-      mine.filter((each) => held.has(each)).forEach((each) => each.lose('forced'))
+      held()
+        .filter((each) => mine.has(each))
+        .forEach((each) => each.lose('forced'))
       this.session.idleLocks?.end(this.protocol.key)
     }
     return outcome === 'released'
