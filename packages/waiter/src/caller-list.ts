@@ -29,7 +29,7 @@ export class CallerList {
     } else {
       this.tail = previous
     }
-    // A kept ticket must not keep its former neighbours in memory.
+    // A kept place must not keep its former neighbours in memory.
     caller.previous = undefined
     caller.next = undefined
     this.length -= 1

@@ -2,7 +2,7 @@ import { onAbort } from './abort-listeners.js'
 import type { WaiterClock } from './clock.js'
 import { Deadline } from './deadline.js'
 import { runQuietly } from './run-quietly.js'
-import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from './wait-request.js'
+import type { Answer, Attempt, Place, WaitOutcome, WaitRequest } from './wait-request.js'
 
 /** The owner of a caller: a line, or the set of callers that do not wait. */
 export interface CallerHost {
@@ -29,9 +29,9 @@ interface Ends {
 
 /**
  * One caller. It settles once, by its line, its deadline, its signal or `leave()`, whichever is first, and leaves no
- * timer or listener behind. It is its own ticket, so that a caller costs one object.
+ * timer or listener behind. It is its own place, so that a caller costs one object.
  */
-export class ParkedCaller implements Ticket<unknown> {
+export class ParkedCaller implements Place<unknown> {
   readonly outcome: Promise<unknown>
   previous: ParkedCaller | undefined = undefined
   next: ParkedCaller | undefined = undefined

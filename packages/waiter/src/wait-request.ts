@@ -92,8 +92,8 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
   standsBackMs?(after: 'message' | 'entering'): number
   /** Called once with a success that arrived after its caller had gone. Exceptions are ignored. */
   giveBack?(value: T): void
-  /** Called once, with the ticket, when the caller first has to sleep or queue. Exceptions are ignored. */
-  onParked?(ticket: Ticket<R>): void
+  /** Called once, with the place, when the caller first has to sleep or queue. Exceptions are ignored. */
+  onParked?(place: Place<R>): void
   /**
    * Called when a message on the topic, or `wake(queue)`, reaches this caller as the head of its line; a try follows.
    * Exceptions are ignored.
@@ -120,7 +120,7 @@ export interface WaitingCallers {
 }
 
 /** A caller's place in a line. */
-export interface Ticket<R> {
+export interface Place<R> {
   /**
    * The outcome of the wait, or the result that `conclude` makes of it. Rejects with `signal.reason`, the reason of
    * `close`, or the rejection of this caller's own attempt.

@@ -5,7 +5,7 @@ import type { LineSetting } from './line-setting.js'
 import { rejectionOf } from './parked-caller.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
 import { WaitLine } from './wait-line.js'
-import type { Ticket, WaitingCallers, WaitOutcome, WaitRequest } from './wait-request.js'
+import type { Place, WaitingCallers, WaitOutcome, WaitRequest } from './wait-request.js'
 import type { WakeSource } from './wake-source.js'
 
 /** The clock of a waiter, its randomness and its intervals. */
@@ -65,21 +65,21 @@ export class Waiter {
    * Puts a caller into the line of its queue. The head tries in the same turn. The outcome rejects at once if the
    * signal is aborted, after `close`, and with a RangeError for a `timeoutMs` that is negative or NaN.
    */
-  enter<T, R = WaitOutcome<T>>(request: WaitRequest<T, R>): Ticket<R> {
+  enter<T, R = WaitOutcome<T>>(request: WaitRequest<T, R>): Place<R> {
     const { queue, signal, timeoutMs = Infinity } = request
     if (this.closed) {
-      return refusedTicket(request, this.closed.reason)
+      return refusedPlace(request, this.closed.reason)
     }
     if (signal?.aborted) {
-      return refusedTicket(request, signal.reason)
+      return refusedPlace(request, signal.reason)
     }
     if (!(timeoutMs >= 0)) {
-      return refusedTicket(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
+      return refusedPlace(request, new RangeError(`timeoutMs must be 0 or more, not ${timeoutMs}`))
     }
     // Callers of one line may expect different types; each gets only the value of its own attempt.
     const untyped = request as WaitRequest<unknown, unknown>
     const caller = timeoutMs === 0 ? this.barging.enter(untyped) : this.lineOf(queue).enter(untyped)
-    return caller as Ticket<R>
+    return caller as Place<R>
   }
 
   /** Wakes the head of the line from inside the process, as a message does. */
@@ -175,6 +175,6 @@ export class Waiter {
   }
 }
 
-function refusedTicket<R>(request: Pick<WaitRequest<unknown, R>, 'rejected'>, reason: unknown): Ticket<R> {
+function refusedPlace<R>(request: Pick<WaitRequest<unknown, R>, 'rejected'>, reason: unknown): Place<R> {
   return { outcome: rejectionOf(request, reason), ahead: 0, leave: () => undefined }
 }

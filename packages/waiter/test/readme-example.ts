@@ -28,7 +28,7 @@ const giveBack = (printer: string) => {
 }
 
 async function print(page: string): Promise<void> {
-  const ticket = waiter.enter<string>({
+  const place = waiter.enter<string>({
     queue: 'printers',
     topic: 'printer free',
     attempt: () => {
@@ -38,7 +38,7 @@ async function print(page: string): Promise<void> {
     timeoutMs: 5_000,
     giveBack,
   })
-  const outcome = await ticket.outcome
+  const outcome = await place.outcome
   if (outcome.kind !== 'done') throw new Error(`${page} was not printed: ${outcome.kind}`)
   console.log(`${outcome.value} prints ${page}`)
   giveBack(outcome.value)

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import {
   type Attempt,
-  type Ticket,
+  type Place,
   Waiter,
   type WaiterOptions,
   type WaitOutcome,
@@ -24,12 +24,12 @@ export class Caller {
   parked = 0
   /** The outcome of the wait, once it has settled; a rejection is `{ rejected }`. */
   result: unknown = undefined
-  readonly ticket: Ticket<WaitOutcome<string>>
+  readonly place: Place<WaitOutcome<string>>
   private readonly inFlight: { resolve: (answer: Attempt<string>) => void; reject: (e: unknown) => void }[] =
     []
 
   constructor(rig: Rig, waiter: Waiter, request: Partial<WaitRequest<string>>, script: Attempt<string>[]) {
-    this.ticket = waiter.enter<string>({
+    this.place = waiter.enter<string>({
       queue: 'q',
       topic: 't',
       attempt: () => {
@@ -43,7 +43,7 @@ export class Caller {
       onParked: () => (this.parked += 1),
       ...request,
     })
-    this.ticket.outcome.then(
+    this.place.outcome.then(
       (outcome) => (this.result = outcome),
       (rejected: unknown) => (this.result = { rejected }),
     )

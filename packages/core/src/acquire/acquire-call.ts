@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Ticket, WaitOutcome } from '@holdfast/waiter'
+import type { Place, WaitOutcome } from '@holdfast/waiter'
 import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-options.js'
 import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from './call-in-progress.js'
 import { Contention } from './contention.js'
@@ -208,11 +208,11 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     throw error
   }
 
-  parked(ticket: Ticket<unknown>): void {
+  parked(place: Place<unknown>): void {
     const { reports } = this.session
     if (this.wait === 'none') {
       this.whole?.parked()
-      const isHeard = reports.parked(this, ticket)
+      const isHeard = reports.parked(this, place)
       const isUnscoped = !this.site && !this.whole && this.waitMs === undefined
       this.wait = (isUnscoped && reports.mayWaitForItself(this)) || isHeard ? 'heard' : 'parked'
     }

@@ -1,4 +1,4 @@
-import type { Attempt, Ticket, WaitOutcome } from '@holdfast/waiter'
+import type { Attempt, Place, WaitOutcome } from '@holdfast/waiter'
 import type { Acquisition } from './acquisition.js'
 import type { LevelRequest } from './levels.js'
 import type { CallSite, Context, SiblingMutex } from '../context/context.js'
@@ -64,7 +64,7 @@ export interface CallInProgress<T = unknown> extends LevelRequest {
    */
   contextToHold(): Context | null
   /** The call has to wait. */
-  parked(ticket: Ticket<unknown>): void
+  parked(place: Place<unknown>): void
   /** Another owner holds the lock, or is ahead in the queue. */
   refused(reply: HeldReply): void
   /** The wait ended without success: another owner holds the lock, or the outcome is unknown, which is thrown. */

@@ -1,4 +1,4 @@
-import type { Answer, Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Answer, Attempt, Place, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from './acquire-options.js'
 import { undoLate, type Busy, type CallInProgress, type Held, type NotYet } from './call-in-progress.js'
 import { Acquisition } from './acquisition.js'
@@ -175,16 +175,16 @@ export class Contention<T>
     if (maxWaiting !== undefined && waitMs !== 0 && protocol.boundsLine !== true) {
       this.line = this.boundTo(maxWaiting)
     }
-    const ticket = this.session.waiter.enter<boolean, T>(this)
+    const place = this.session.waiter.enter<boolean, T>(this)
     if (this.bound?.isFirst === false) {
-      this.session.background.run(this.bound.watch(ticket))
+      this.session.background.run(this.bound.watch(place))
     }
     const context = site?.context
     if (!context) {
-      return ticket.outcome
+      return place.outcome
     }
-    const stopListening = context.onHeld(protocol.scope, () => ticket.leave())
-    return ticket.outcome.finally(stopListening)
+    const stopListening = context.onHeld(protocol.scope, () => place.leave())
+    return place.outcome.finally(stopListening)
   }
 
   private boundTo(maxWaiting: number): LineBound {
@@ -203,8 +203,8 @@ export class Contention<T>
     return context ? context.serialized(protocol.scope, async () => this.tryNow()) : this.tryNow()
   }
 
-  onParked(ticket: Ticket<T>): void {
-    this.call.parked(ticket)
+  onParked(place: Place<T>): void {
+    this.call.parked(place)
   }
 
   onWoken(): void {

@@ -1,4 +1,4 @@
-import type { Answer, Attempt, Ticket, WaitingCallers } from '@holdfast/waiter'
+import type { Answer, Attempt, Place, WaitingCallers } from '@holdfast/waiter'
 import { LockBusyError } from '../errors.js'
 import type { CallerLine } from '../kinds/lock-protocol.js'
 import type { KindServices } from '../kinds/services.js'
@@ -60,11 +60,11 @@ export class LineBound implements CallerLine {
   }
 
   /** Behind callers of this client: those of others may be too many. Then the call leaves, and is `busy`. */
-  async watch(ticket: Ticket<unknown>): Promise<void> {
+  async watch(place: Place<unknown>): Promise<void> {
     const refusal = await this.refusal()
     if (refusal) {
       this.busy = refusal
-      ticket.leave()
+      place.leave()
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Ticket } from '@holdfast/waiter'
+import type { Place } from '@holdfast/waiter'
 import { newSiblingMutex, type SiblingMutex } from '../context/context.js'
 import { QuorumError, type LockTimeoutError } from '../errors.js'
 import { isWorthRetrying } from '../redis/until-known.js'
@@ -91,7 +91,7 @@ class CallerQueue implements ReportedWait {
     const { call, session } = this
     this.refuseIfFull()
     const limit = call.leftMs === Infinity ? {} : { timeoutMs: Math.max(1, call.leftMs) }
-    const ticket = session.waiter.enter<true>({
+    const place = session.waiter.enter<true>({
       queue: this.line.siblingMutex.queue,
       // The previous head wakes the next one.
       ticks: false,
@@ -100,11 +100,11 @@ class CallerQueue implements ReportedWait {
       ...(call.signal ? { signal: call.signal } : {}),
       attempt: () => this.tryTurn(),
       giveBack: () => this.releaseMutex(),
-      onParked: (parked: Ticket<unknown>) => this.parked(parked),
+      onParked: (parked: Place<unknown>) => this.parked(parked),
     })
-    const stopListening = this.onHeld(() => ticket.leave())
+    const stopListening = this.onHeld(() => place.leave())
     try {
-      return (await ticket.outcome).kind === 'done'
+      return (await place.outcome).kind === 'done'
     } finally {
       stopListening()
       session.reports.waits.ended(this)
@@ -160,12 +160,12 @@ class CallerQueue implements ReportedWait {
     }
   }
 
-  private parked(ticket: Ticket<unknown>): void {
+  private parked(place: Place<unknown>): void {
     this.call.parked()
     this.session.reports.parked(this, {
       get ahead() {
         // The queue, plus the caller whose turn it is.
-        return ticket.ahead + 1
+        return place.ahead + 1
       },
     })
   }

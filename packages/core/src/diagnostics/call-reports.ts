@@ -106,11 +106,11 @@ export class CallReports {
   }
 
   /** The call sleeps, or is queued behind others. @returns whether `ended` has to be told */
-  parked(wait: ReportedWait, ticket: Position): boolean {
+  parked(wait: ReportedWait, place: Position): boolean {
     const { observer, heard } = this.events
     const isHeard = observer !== null || wait.isUnlimited || heard.has('waiting')
     if (isHeard) {
-      this.waits.parked(wait, ticket)
+      this.waits.parked(wait, place)
     }
     return isHeard
   }

@@ -1,4 +1,4 @@
-import type { Ticket } from '@holdfast/waiter'
+import type { Place } from '@holdfast/waiter'
 import type { EventHub, LockEvents } from '../events.js'
 import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
@@ -22,7 +22,7 @@ export interface ReportedWait {
 
 const NO_FACTS: WaitFacts = { holder: undefined, placeInLine: undefined }
 
-export type Position = Pick<Ticket<unknown>, 'ahead'>
+export type Position = Pick<Place<unknown>, 'ahead'>
 
 /** Reports waiting callers, each after the threshold, with one timer for all of them. */
 export class WaitReporter {
@@ -41,12 +41,12 @@ export class WaitReporter {
     this.pending = new FixedDelayQueue(clock, {
       delayMs: thresholdMs,
       beforeDue: beforeResume,
-      due: (wait, ticket) => this.tell(wait, ticket),
+      due: (wait, place) => this.tell(wait, place),
     })
   }
 
   /** The call sleeps, or is queued behind others. A listener added later sees only waits that begin after that. */
-  parked(wait: ReportedWait, ticket: Position): void {
+  parked(wait: ReportedWait, place: Position): void {
     this.events.observer?.waitParked(wait)
     if (wait.isUnlimited) {
       this.endless.parked(wait)
@@ -55,9 +55,9 @@ export class WaitReporter {
       return
     }
     if (this.thresholdMs === 0) {
-      this.tell(wait, ticket)
+      this.tell(wait, place)
     } else {
-      this.pending.add(wait, ticket)
+      this.pending.add(wait, place)
     }
   }
 

@@ -139,8 +139,8 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
     if (holds === 0) {
       fairQueue.leave(owner)
     }
-    const command = { line, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, passedTo, isNoted }
-    const send = (): Promise<ReleaseReply> => release(runner, command)
+    const given = { line, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, passedTo, isNoted }
+    const send = (): Promise<ReleaseReply> => release(runner, given)
     const rejoins = holds === 0 ? fairQueue.rejoins : null
     const answer = rejoins ? rejoins.release(this.key, fairQueue.countAt(this.key), send) : send()
     return handleReply(answer, handler)

@@ -90,8 +90,8 @@ export abstract class HashProtocol implements LockProtocol {
 
   inspect(timeoutMs?: number): Promise<LockState> {
     const { lockName, key } = this
-    const command = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
-    return stateOf(this.session, this, inspect(this.session.runner, command))
+    const given = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
+    return stateOf(this.session, this, inspect(this.session.runner, given))
   }
 
   async forceRelease(holder?: string): Promise<ForceOutcome> {

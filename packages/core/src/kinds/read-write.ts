@@ -135,14 +135,14 @@ export class ReadProtocol extends ReadWriteProtocol {
     const { besideOwner, skipsQueue } = rule
     const yieldsToWriters = this.yieldsToWriters && !skipsQueue
     const tombstoneKey = this.tombstoneKey(owner)
-    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters }
-    return handleReply(acquireRead(session.runner, command), handler)
+    const given = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters }
+    return handleReply(acquireRead(session.runner, given), handler)
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session } = this
-    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
-    return handleReply(releaseRead(session.runner, command), handler)
+    const given = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
+    return handleReply(releaseRead(session.runner, given), handler)
   }
 
   /** Shortens the lease of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
@@ -206,15 +206,15 @@ export class WriteProtocol extends ReadWriteProtocol {
     // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
     const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
     const tombstoneKey = this.tombstoneKey(owner)
-    const command = { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note }
-    const reply = await acquireWrite(session.runner, command)
+    const given = { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note }
+    const reply = await acquireWrite(session.runner, given)
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
   release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session, isNoted } = this
-    const command = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
-    return handleReply(releaseWrite(session.runner, command), handler)
+    const given = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
+    return handleReply(releaseWrite(session.runner, given), handler)
   }
 
   override shorten(change: HoldChange, leaseMs: number | null): Promise<ShortenReply> {

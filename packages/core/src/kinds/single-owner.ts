@@ -87,7 +87,7 @@ export abstract class SingleOwnerProtocol extends HashProtocol {
     const { lockName, key, announcedOn: channel, isNoted, queueKey } = this
     const { runner } = this.session
     // Copied field by field: object spread would cost more than the rest of a release.
-    const command = {
+    const given = {
       lockName,
       key,
       tombstoneKey: this.tombstoneKey(owner),
@@ -100,7 +100,7 @@ export abstract class SingleOwnerProtocol extends HashProtocol {
       unqueuedListeners,
       tellsQueueAlone,
     }
-    return runner.run(releaseCall(runner, command), handler)
+    return runner.run(releaseCall(runner, given), handler)
   }
 
   /**
@@ -115,7 +115,7 @@ export abstract class SingleOwnerProtocol extends HashProtocol {
 
   protected forceReleaseHash(named: NamedOwners): Promise<ForceReleaseReply> {
     const { lockName, key, announcedOn: channel } = this
-    const command = { lockName, key, channel, inboxPrefix: INBOX_PREFIX, named }
-    return forceRelease(this.session.runner, command)
+    const given = { lockName, key, channel, inboxPrefix: INBOX_PREFIX, named }
+    return forceRelease(this.session.runner, given)
   }
 }

@@ -59,14 +59,14 @@ export class PlainLockQueue {
   }
 
   /** Sends the try of a head, which enqueues it if it is refused. */
-  async acquire(command: AcquireArguments, queueKey: string): Promise<AcquireReply> {
+  async acquire(given: AcquireArguments, queueKey: string): Promise<AcquireReply> {
     const { runner, runtime, aliveForMs } = this.parts
-    const { key, owner } = command
+    const { key, owner } = given
     const wasQueued = this.byKey.get(key)?.owner === owner
     const { liveness, nonce } = this.enter(key, owner)
     const sentAt = runtime.now()
     try {
-      const reply = await acquire(runner, command, { queueKey, aliveForMs, nonce })
+      const reply = await acquire(runner, given, { queueKey, aliveForMs, nonce })
       if (reply.kind === 'held' && reply.aliveUntil !== undefined) {
         liveness.add({ until: reply.aliveUntil, leftMs: aliveForMs }, sentAt)
       } else {

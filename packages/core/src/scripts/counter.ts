@@ -13,24 +13,24 @@ export interface OperationStamp {
   readonly floor: number
 }
 
-/** A command on one counter. */
-export interface CounterCommand {
+/** Arguments of a script for one counter. */
+export interface CounterArguments {
   readonly lockName: string
   readonly key: string
   readonly stamp: OperationStamp
 }
 
-/** A command that tells waiters. */
-export interface AnnouncedCommand extends CounterCommand {
+/** Arguments of a script that tells waiters. */
+export interface AnnouncedArguments extends CounterArguments {
   readonly channel: string
 }
 
 /** KEYS and the first ARGV of every script that counts once. */
-export function keysOf({ key, stamp }: CounterCommand): string[] {
+export function keysOf({ key, stamp }: CounterArguments): string[] {
   return [key, stamp.key]
 }
 
-export function stampOf({ stamp }: CounterCommand): string[] {
+export function stampOf({ stamp }: CounterArguments): string[] {
   return [`${stamp.number}`, `${stamp.floor}`, REPLAY_GUARD_TTL_MS]
 }
 
@@ -41,7 +41,7 @@ export function wasDone(reply: unknown): boolean {
 
 export const trySetScript = defineScript('counter/try-set', countedOnce)
 
-export interface TrySetCommand extends AnnouncedCommand {
+export interface TrySetArguments extends AnnouncedArguments {
   readonly value: number
   /** undefined: no end. */
   readonly ttlMs: number | undefined
@@ -49,37 +49,37 @@ export interface TrySetCommand extends AnnouncedCommand {
 }
 
 /** False: there was a counter already. */
-export function trySet(runner: ScriptRunner, command: TrySetCommand): Promise<boolean> {
-  const { lockName, value, ttlMs = 0, channel, message } = command
-  const args = [...stampOf(command), `${value}`, `${ttlMs}`, channel, runner.announcementOn(channel), message]
-  return runner.run({ script: trySetScript, keys: keysOf(command), args, parse: wasDone, lockName })
+export function trySet(runner: ScriptRunner, given: TrySetArguments): Promise<boolean> {
+  const { lockName, value, ttlMs = 0, channel, message } = given
+  const args = [...stampOf(given), `${value}`, `${ttlMs}`, channel, runner.announcementOn(channel), message]
+  return runner.run({ script: trySetScript, keys: keysOf(given), args, parse: wasDone, lockName })
 }
 
 export const getCounterScript = defineScript('counter/get', anyNumber)
 
-export interface GetCounterCommand {
+export interface GetCounterArguments {
   readonly lockName: string
   readonly key: string
   readonly operationsKey: string
 }
 
 /** 0 when there is none. */
-export function getCounter(runner: ScriptRunner, command: GetCounterCommand): Promise<number> {
-  const { lockName, key, operationsKey } = command
+export function getCounter(runner: ScriptRunner, given: GetCounterArguments): Promise<number> {
+  const { lockName, key, operationsKey } = given
   const keys = [key, operationsKey]
   return runner.run({ script: getCounterScript, keys, args: [], parse: Number, lockName })
 }
 
 export const cancelScript = defineScript('counter/cancel', anyNumber)
 
-export interface CancelCommand extends AnnouncedCommand {
+export interface CancelArguments extends AnnouncedArguments {
   /** How much is released for each 1 of the operation's outcome; 0: nothing. */
   readonly unit: number
 }
 
 /** How much was released. */
-export function cancel(runner: ScriptRunner, command: CancelCommand): Promise<number> {
-  const { lockName, unit, channel } = command
-  const args = [...stampOf(command), `${unit}`, channel, runner.announcementOn(channel)]
-  return runner.run({ script: cancelScript, keys: keysOf(command), args, parse: Number, lockName })
+export function cancel(runner: ScriptRunner, given: CancelArguments): Promise<number> {
+  const { lockName, unit, channel } = given
+  const args = [...stampOf(given), `${unit}`, channel, runner.announcementOn(channel)]
+  return runner.run({ script: cancelScript, keys: keysOf(given), args, parse: Number, lockName })
 }

@@ -89,7 +89,7 @@ function grantArguments(runner: ScriptRunner, { channels }: FairLine): string[] 
 
 export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9))
 
-export interface FairAcquireCommand {
+export interface FairAcquireArguments {
   readonly line: FairLine
   readonly tombstoneKey: string
   readonly owner: string
@@ -115,8 +115,8 @@ export interface FairHeldReply extends HeldReply {
 
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
-export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Promise<FairAcquireReply> {
-  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival } = command
+export function acquire(runner: ScriptRunner, given: FairAcquireArguments): Promise<FairAcquireReply> {
+  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival } = given
   const args = [
     owner,
     `${holds}`,
@@ -130,7 +130,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
     arrival,
     ...grantArguments(runner, line),
     marksOf(alive),
-    ...optionalArguments(command),
+    ...optionalArguments(given),
   ]
   const { lockName } = line
   const keys = [...line.keys, tombstoneKey, noteKey(line.keys[0] ?? '')]
@@ -138,7 +138,7 @@ export function acquire(runner: ScriptRunner, command: FairAcquireCommand): Prom
 }
 
 /** A re-entry that finds a string has lost the lock, whatever the rule. */
-function optionalArguments({ line, holds, note, maxWaiting }: FairAcquireCommand): string[] {
+function optionalArguments({ line, holds, note, maxWaiting }: FairAcquireArguments): string[] {
   const wanted = note ? [wantedNote(note)] : []
   const waitsForForeign = line.waitsForForeign && holds === 1
   if (maxWaiting !== undefined) {
@@ -182,7 +182,7 @@ function holderIn(holder: string, holds: unknown): Pick<HeldReply, 'holder' | 'h
 
 export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
 
-export interface FairReleaseCommand {
+export interface FairReleaseArguments {
   readonly line: FairLine
   readonly tombstoneKey: string
   readonly owner: string
@@ -195,8 +195,8 @@ export interface FairReleaseCommand {
   readonly isNoted?: boolean
 }
 
-export function release(runner: ScriptRunner, command: FairReleaseCommand): Promise<ReleaseReply> {
-  const { line, tombstoneKey, owner, holds, stamp, passedTo, isNoted } = command
+export function release(runner: ScriptRunner, given: FairReleaseArguments): Promise<ReleaseReply> {
+  const { line, tombstoneKey, owner, holds, stamp, passedTo, isNoted } = given
   const { sequence, tombstoneThrough } = stamp
   const args = [
     owner,
@@ -214,13 +214,13 @@ export function release(runner: ScriptRunner, command: FairReleaseCommand): Prom
 
 export const renameScript = defineScript('fair-lock/rename', numberFrom(0, 2))
 
-export interface FairRenameCommand extends Renaming {
+export interface FairRenameArguments extends Renaming {
   readonly line: FairLine
 }
 
 export function rename(
   runner: ScriptRunner,
-  { line, to, from, passedTo }: FairRenameCommand,
+  { line, to, from, passedTo }: FairRenameArguments,
 ): Promise<RenameReply> {
   const { owner, note } = to
   const keys = note ? [...line.keys, noteKey(line.keys[0] ?? '')] : line.keys
@@ -238,21 +238,21 @@ export function rename(
 
 export const withdrawScript = defineScript('fair-lock/withdraw', anyNumber)
 
-export interface WithdrawCommand {
+export interface WithdrawArguments {
   readonly line: FairLine
   /** '': none. A free lock goes to the first in the queue. */
   readonly owner: string
 }
 
 /** @returns ms that a waiter has to use a lock that it was given, while others wait; 0 for nothing of that */
-export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawCommand): Promise<number> {
+export function withdraw(runner: ScriptRunner, { line, owner }: WithdrawArguments): Promise<number> {
   const args = [owner, line.patience, ...grantArguments(runner, line)]
   return runner.run({ script: withdrawScript, keys: line.keys, args, parse: Number, lockName: line.lockName })
 }
 
 export const heartbeatScript = defineScript('fair-lock/heartbeat', facts(9))
 
-export interface HeartbeatCommand {
+export interface HeartbeatArguments {
   readonly line: FairLine
   readonly alive: SignOfLife
 }
@@ -273,8 +273,8 @@ export interface HeartbeatReply {
   readonly life: LivenessWindow
 }
 
-export function heartbeat(runner: ScriptRunner, command: HeartbeatCommand): Promise<HeartbeatReply> {
-  const { line, alive } = command
+export function heartbeat(runner: ScriptRunner, given: HeartbeatArguments): Promise<HeartbeatReply> {
+  const { line, alive } = given
   const args = [
     alive.clientId,
     `${alive.aliveForMs}`,

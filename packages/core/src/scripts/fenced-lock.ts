@@ -13,7 +13,7 @@ export const acquireFencedScript = defineScript(
 )
 
 /** A first acquire: `holds` is 1. */
-export interface AcquireFencedCommand extends AcquireArguments {
+export interface AcquireFencedArguments extends AcquireArguments {
   readonly tokenKey: string
   /** `time`: never below the clock of Redis, in microseconds. */
   readonly tokens: 'counter' | 'time'
@@ -22,10 +22,10 @@ export interface AcquireFencedCommand extends AcquireArguments {
 }
 
 /** The reply `acquired` has a token. */
-export function acquireFencedCall(command: AcquireFencedCommand): ScriptCall<AcquireReply> {
-  const { lockName, key, tombstoneKey, tokenKey, tokens, tokenTtlMs = 0, note } = command
+export function acquireFencedCall(given: AcquireFencedArguments): ScriptCall<AcquireReply> {
+  const { lockName, key, tombstoneKey, tokenKey, tokens, tokenTtlMs = 0, note } = given
   const keys = [key, tombstoneKey, noteKey(key), tokenKey]
-  const args = [...argsOf(command), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
+  const args = [...argsOf(given), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
   return { script: acquireFencedScript, keys, args, parse: parseAcquireFenced, granted, lockName }
 }
 
@@ -41,15 +41,15 @@ export const getTokenScript = defineScript(
   (reply) => reply === null || isToken(reply),
 )
 
-export interface GetTokenCommand {
+export interface GetTokenArguments {
   readonly lockName: string
   readonly key: string
   readonly tokenKey: string
 }
 
 /** '0' when no token was given yet. */
-export function getToken(runner: ScriptRunner, command: GetTokenCommand): Promise<string> {
-  const { lockName, key, tokenKey } = command
+export function getToken(runner: ScriptRunner, given: GetTokenArguments): Promise<string> {
+  const { lockName, key, tokenKey } = given
   return runner.run({ script: getTokenScript, keys: [key, tokenKey], args: [], parse: parseToken, lockName })
 }
 

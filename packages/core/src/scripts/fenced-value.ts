@@ -5,7 +5,7 @@ import { isToken, parts, yesOrNo } from '../redis/shapes.js'
 
 export const setFencedScript = defineScript('fenced-value/set', parts(yesOrNo, isToken))
 
-export interface SetFencedCommand {
+export interface SetFencedArguments {
   readonly key: string
   readonly token: string
   readonly value: string
@@ -22,8 +22,8 @@ export interface SetFencedReply {
 }
 
 /** Rejects with the client's own error. @throws RedisUnavailableError the answer is none of this script's */
-export async function setFenced(redis: Scripting, command: SetFencedCommand): Promise<SetFencedReply> {
-  const { key, token, value, ttlMs = 0, writer, sequence } = command
+export async function setFenced(redis: Scripting, given: SetFencedArguments): Promise<SetFencedReply> {
+  const { key, token, value, ttlMs = 0, writer, sequence } = given
   const args = [token, value, `${ttlMs}`, writer, `${sequence}`]
   const { sha1, lua, canAnswer } = setFencedScript
   const answer = await redis.evalsha(sha1, [key], args).catch((error: unknown) => {

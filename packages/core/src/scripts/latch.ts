@@ -1,16 +1,16 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce } from '../redis/shapes.js'
-import { keysOf, stampOf, wasDone, type AnnouncedCommand } from './counter.js'
+import { keysOf, stampOf, wasDone, type AnnouncedArguments } from './counter.js'
 
 export const countDownScript = defineScript('latch/count-down', countedOnce)
 
-export function countDown(runner: ScriptRunner, command: AnnouncedCommand): Promise<void> {
-  const { lockName, channel } = command
-  const args = [...stampOf(command), channel, runner.announcementOn(channel)]
+export function countDown(runner: ScriptRunner, given: AnnouncedArguments): Promise<void> {
+  const { lockName, channel } = given
+  const args = [...stampOf(given), channel, runner.announcementOn(channel)]
   return runner.run({
     script: countDownScript,
-    keys: keysOf(command),
+    keys: keysOf(given),
     args,
     parse: () => undefined,
     lockName,
@@ -20,8 +20,8 @@ export function countDown(runner: ScriptRunner, command: AnnouncedCommand): Prom
 export const deleteLatchScript = defineScript('latch/delete', countedOnce)
 
 /** False: there was none. */
-export function deleteLatch(runner: ScriptRunner, command: AnnouncedCommand): Promise<boolean> {
-  const { lockName, channel } = command
-  const args = [...stampOf(command), channel, runner.announcementOn(channel)]
-  return runner.run({ script: deleteLatchScript, keys: keysOf(command), args, parse: wasDone, lockName })
+export function deleteLatch(runner: ScriptRunner, given: AnnouncedArguments): Promise<boolean> {
+  const { lockName, channel } = given
+  const args = [...stampOf(given), channel, runner.announcementOn(channel)]
+  return runner.run({ script: deleteLatchScript, keys: keysOf(given), args, parse: wasDone, lockName })
 }

@@ -48,16 +48,16 @@ export interface QueuePlace {
 
 export function acquire(
   runner: ScriptRunner,
-  command: AcquireArguments,
+  given: AcquireArguments,
   place?: QueuePlace,
 ): Promise<AcquireReply> {
-  return runner.run(acquireCall(command, place))
+  return runner.run(acquireCall(given, place))
 }
 
 /** @param place in the queue, which the owner takes if it is refused */
-export function acquireCall(command: AcquireArguments, place?: QueuePlace): ScriptCall<AcquireReply> {
-  const { lockName, key, tombstoneKey, note, asksForNote } = command
-  const args = argsOf(command)
+export function acquireCall(given: AcquireArguments, place?: QueuePlace): ScriptCall<AcquireReply> {
+  const { lockName, key, tombstoneKey, note, asksForNote } = given
+  const args = argsOf(given)
   const keys = asksForNote === true || note || place ? [key, tombstoneKey, noteKey(key)] : [key, tombstoneKey]
   if (note || place) {
     args.push(note ? wantedNote(note) : '')
@@ -120,7 +120,7 @@ const REPLIES: readonly ReleaseReply[] = REPLY_MEANINGS.release.map((kind) => ({
 
 export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
-  command: ReleaseArguments,
+  given: ReleaseArguments,
 ): ScriptCall<ReleaseReply> {
   const {
     lockName,
@@ -134,7 +134,7 @@ export function releaseCall(
     queueKey,
     unqueuedListeners,
     tellsQueueAlone,
-  } = command
+  } = given
   const args = [
     owner,
     `${holds}`,
@@ -188,7 +188,7 @@ export interface Renaming {
   readonly passedTo: readonly string[]
 }
 
-export interface RenameCommand extends Omit<Renaming, 'passedTo'> {
+export interface RenameArguments extends Omit<Renaming, 'passedTo'> {
   readonly lockName: string
   readonly key: string
 }
@@ -198,7 +198,7 @@ export type RenameReply = { readonly kind: 'renamed' | 'found' | 'lost' }
 
 export function rename(
   runner: ScriptRunner,
-  { lockName, key, to, from }: RenameCommand,
+  { lockName, key, to, from }: RenameArguments,
 ): Promise<RenameReply> {
   const { owner, note } = to
   const keys = note ? [key, noteKey(key)] : [key]
@@ -212,7 +212,7 @@ export function parseRenamed(reply: unknown): RenameReply {
 
 export const renewScript = defineScript('lock/renew', numbers(0, numberFrom(1)))
 
-export interface RenewCommand {
+export interface RenewArguments {
   /** All in one cluster slot. */
   readonly locks: readonly { readonly key: string; readonly owner: string }[]
   readonly leaseMs: number
@@ -221,15 +221,15 @@ export interface RenewCommand {
 
 export type RenewReply = readonly ('renewed' | 'lost')[]
 
-export function renew(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
-  return renewBy(renewScript, runner, command)
+export function renew(runner: ScriptRunner, given: RenewArguments): Promise<RenewReply> {
+  return renewBy(renewScript, runner, given)
 }
 
 /** @param more KEYS after those of the locks */
 export function renewBy(
   script: Script,
   runner: ScriptRunner,
-  { locks, leaseMs, timeoutMs }: RenewCommand,
+  { locks, leaseMs, timeoutMs }: RenewArguments,
   more: readonly string[] = [],
 ): Promise<RenewReply> {
   const keys = [...locks.map((each) => each.key), ...more]
@@ -238,7 +238,7 @@ export function renewBy(
 }
 
 /** One answer for each lock, made from the indexes of the lost ones. */
-function answersFor(locks: RenewCommand['locks']): (reply: unknown) => RenewReply {
+function answersFor(locks: RenewArguments['locks']): (reply: unknown) => RenewReply {
   return (reply) => {
     const answers = locks.map((): RenewReply[number] => 'renewed')
     for (const place of reply as unknown[]) {
@@ -255,13 +255,13 @@ function renewedAny(answers: RenewReply): RenewReply | undefined {
 
 export const shortenScript = defineScript('lock/shorten', numberFrom(0, 2))
 
-export function shorten(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
-  return shortenBy(shortenScript, runner, command, { keys: [command.key, command.tombstoneKey], args: [] })
+export function shorten(runner: ScriptRunner, given: ShortenArguments): Promise<ShortenReply> {
+  return shortenBy(shortenScript, runner, given, { keys: [given.key, given.tombstoneKey], args: [] })
 }
 
 export const forceReleaseScript = defineScript('lock/force-release', numberFrom(-1))
 
-export interface ForceReleaseCommand {
+export interface ForceReleaseArguments {
   readonly lockName: string
   readonly key: string
   /** The channel for the announcement; null: it is not announced. */
@@ -283,8 +283,8 @@ export type ForceReleaseReply =
 
 export type ForceOutcome = ForceReleaseReply['kind']
 
-export function forceRelease(runner: ScriptRunner, command: ForceReleaseCommand): Promise<ForceReleaseReply> {
-  const { lockName, key, channel, inboxPrefix, named } = command
+export function forceRelease(runner: ScriptRunner, given: ForceReleaseArguments): Promise<ForceReleaseReply> {
+  const { lockName, key, channel, inboxPrefix, named } = given
   return runner.run({
     script: forceReleaseScript,
     keys: [key, noteKey(key)],
@@ -304,13 +304,13 @@ export function parseForced(reply: unknown): ForceReleaseReply {
 
 export const announceScript = defineScript('lock/announce', numberFrom(0, 2))
 
-export interface AnnounceCommand {
+export interface AnnounceArguments {
   readonly lockName: string
   readonly key: string
   readonly channel: string
 }
 
-export function announce(runner: ScriptRunner, { lockName, key, channel }: AnnounceCommand): Promise<void> {
+export function announce(runner: ScriptRunner, { lockName, key, channel }: AnnounceArguments): Promise<void> {
   const args = [channel, runner.announcementOn(channel)]
   const parse = (): void => undefined
   return runner.run({ script: announceScript, keys: [key], args, parse, lockName })
@@ -321,7 +321,7 @@ export const listenersScript = defineScript('lock/listeners', count)
 /** How many connections wait for the message of a release, at the server that has the key; 0 where the key is gone. */
 export function countListeners(
   runner: ScriptRunner,
-  { lockName, key, channel }: AnnounceCommand,
+  { lockName, key, channel }: AnnounceArguments,
 ): Promise<number> {
   const args = [channel, runner.announcementOn(channel)]
   return runner.run({ script: listenersScript, keys: [key], args, parse: Number, lockName })
@@ -335,7 +335,7 @@ export function mayPublish(runner: ScriptRunner, key: string, channel: string): 
 
 export const inspectScript = defineScript('lock/inspect', facts(1))
 
-export interface InspectCommand {
+export interface InspectArguments {
   readonly lockName: string
   readonly key: string
   readonly timeoutMs?: number
@@ -351,8 +351,8 @@ export interface LockState {
   readonly isNoLock?: true
 }
 
-export function inspect(runner: ScriptRunner, command: InspectCommand): Promise<LockState> {
-  const { lockName, key, timeoutMs } = command
+export function inspect(runner: ScriptRunner, given: InspectArguments): Promise<LockState> {
+  const { lockName, key, timeoutMs } = given
   return runner.run({ script: inspectScript, keys: [key], args: [], parse: parseState, lockName, timeoutMs })
 }
 
@@ -380,7 +380,7 @@ export const explainScript = defineScript(
   either(numberFrom(0, 0), parts(anyNumber, texts, isScalar, count, count)),
 )
 
-export interface ExplainCommand {
+export interface ExplainArguments {
   readonly lockName: string
   readonly key: string
   /** The caller does not know that the key is a lock: a hash counts as one if it has a lock's fields and a TTL. */
@@ -408,8 +408,8 @@ export interface LockFacts {
 }
 
 /** Null: the lock is free, or the key is not a lock. */
-export function explain(runner: ScriptRunner, command: ExplainCommand): Promise<LockFacts | null> {
-  const { lockName, key, isAnything, isForeignLock } = command
+export function explain(runner: ScriptRunner, given: ExplainArguments): Promise<LockFacts | null> {
+  const { lockName, key, isAnything, isForeignLock } = given
   const [queue] = fairQueueKeys(key)
   const keys = [key, noteKey(key), tokenKey(key), queue, waitingWriters(key), probeKey(key)]
   return runner.run({

@@ -2,42 +2,42 @@ import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom, count, anyNumber } from '../redis/shapes.js'
-import { stampOf, wasDone, type AnnouncedCommand } from './counter.js'
+import { stampOf, wasDone, type AnnouncedArguments } from './counter.js'
 import { taken } from './semaphore.js'
 
 /** The arguments of every script that changes a permit-expirable semaphore. */
-export interface PermitCommand extends AnnouncedCommand {
+export interface PermitArguments extends AnnouncedArguments {
   readonly timeoutsKey: string
 }
 
 /** KEYS and ARGV of each of them: what all are given comes first. */
 function onPermits(
   runner: ScriptRunner,
-  command: PermitCommand,
+  given: PermitArguments,
   args: readonly string[],
 ): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
-  const { lockName, key, timeoutsKey, stamp, channel } = command
+  const { lockName, key, timeoutsKey, stamp, channel } = given
   const keys = [key, timeoutsKey, stamp.key]
-  return { lockName, keys, args: [...stampOf(command), channel, runner.announcementOn(channel), ...args] }
+  return { lockName, keys, args: [...stampOf(given), channel, runner.announcementOn(channel), ...args] }
 }
 
 export const setPermitsScript = defineScript('permit-semaphore/set', countedOnce)
 
-export interface SetPermitsCommand extends PermitCommand {
+export interface SetPermitsArguments extends PermitArguments {
   readonly permits: number
 }
 
-export function setPermits(runner: ScriptRunner, command: SetPermitsCommand): Promise<void> {
+export function setPermits(runner: ScriptRunner, given: SetPermitsArguments): Promise<void> {
   return runner.run({
     script: setPermitsScript,
-    ...onPermits(runner, command, [`${command.permits}`]),
+    ...onPermits(runner, given, [`${given.permits}`]),
     parse: () => undefined,
   })
 }
 
 export const acquireExpirableScript = defineScript('permit-semaphore/acquire', numbers(4, countedOnce))
 
-export interface AcquireExpirableCommand extends PermitCommand {
+export interface AcquireExpirableArguments extends PermitArguments {
   /** One for each permit. */
   readonly ids: readonly string[]
   /** undefined: no end. */
@@ -57,12 +57,12 @@ export interface AcquireExpirableReply {
 
 export function acquireExpirable(
   runner: ScriptRunner,
-  command: AcquireExpirableCommand,
+  given: AcquireExpirableArguments,
 ): Promise<AcquireExpirableReply> {
-  const { ids, leaseMs = 0 } = command
+  const { ids, leaseMs = 0 } = given
   return runner.run({
     script: acquireExpirableScript,
-    ...onPermits(runner, command, [`${leaseMs}`, ...ids]),
+    ...onPermits(runner, given, [`${leaseMs}`, ...ids]),
     parse: parseAcquired,
     granted: taken,
   })
@@ -77,32 +77,32 @@ function parseAcquired(reply: unknown): AcquireExpirableReply {
 
 export const releaseExpirableScript = defineScript('permit-semaphore/release', numberFrom(-1))
 
-export interface ReleaseExpirableCommand extends PermitCommand {
+export interface ReleaseExpirableArguments extends PermitArguments {
   readonly ids: readonly string[]
 }
 
 /** How many were released: all, or none where one of them has ended or is not known. */
-export function releaseExpirable(runner: ScriptRunner, command: ReleaseExpirableCommand): Promise<number> {
+export function releaseExpirable(runner: ScriptRunner, given: ReleaseExpirableArguments): Promise<number> {
   return runner.run({
     script: releaseExpirableScript,
-    ...onPermits(runner, command, command.ids),
+    ...onPermits(runner, given, given.ids),
     parse: (reply) => Math.max(0, Number(reply)),
   })
 }
 
 export const updateLeaseScript = defineScript('permit-semaphore/update-lease', countedOnce)
 
-export interface UpdateLeaseCommand extends PermitCommand {
+export interface UpdateLeaseArguments extends PermitArguments {
   readonly id: string
   readonly leaseMs: number
 }
 
 /** False: there is no such permit any more. */
-export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): Promise<boolean> {
-  const args = [`${command.leaseMs}`, command.id]
+export function updateLease(runner: ScriptRunner, given: UpdateLeaseArguments): Promise<boolean> {
+  const args = [`${given.leaseMs}`, given.id]
   return runner.run({
     script: updateLeaseScript,
-    ...onPermits(runner, command, args),
+    ...onPermits(runner, given, args),
     parse: wasDone,
     granted: (isHeld) => isHeld || undefined,
   })
@@ -110,7 +110,7 @@ export function updateLease(runner: ScriptRunner, command: UpdateLeaseCommand): 
 
 export const renewPermitScript = defineScript('permit-semaphore/renew', count)
 
-export interface RenewPermitCommand {
+export interface RenewPermitArguments {
   readonly lockName: string
   readonly timeoutsKey: string
   readonly id: string
@@ -120,8 +120,8 @@ export interface RenewPermitCommand {
 }
 
 /** Ms until it ends; 0: it has ended, or was released. */
-export function renewPermit(runner: ScriptRunner, command: RenewPermitCommand): Promise<number> {
-  const { lockName, timeoutsKey, id, leaseMs, timeoutMs } = command
+export function renewPermit(runner: ScriptRunner, given: RenewPermitArguments): Promise<number> {
+  const { lockName, timeoutsKey, id, leaseMs, timeoutMs } = given
   const [keys, args] = [[timeoutsKey], [`${leaseMs}`, id]]
   return runner.run({
     script: renewPermitScript,
@@ -140,15 +140,15 @@ function stillHeld(leftMs: number): number | undefined {
 
 export const cancelExpirableScript = defineScript('permit-semaphore/cancel', anyNumber)
 
-export interface CancelExpirableCommand extends PermitCommand {
+export interface CancelExpirableArguments extends PermitArguments {
   readonly ids: readonly string[]
 }
 
 /** How many permits went back. */
-export function cancelExpirable(runner: ScriptRunner, command: CancelExpirableCommand): Promise<number> {
+export function cancelExpirable(runner: ScriptRunner, given: CancelExpirableArguments): Promise<number> {
   return runner.run({
     script: cancelExpirableScript,
-    ...onPermits(runner, command, command.ids),
+    ...onPermits(runner, given, given.ids),
     parse: Number,
   })
 }
@@ -162,9 +162,9 @@ export interface PermitCounts {
 
 export function countPermits(
   runner: ScriptRunner,
-  command: Omit<PermitCommand, 'stamp'>,
+  given: Omit<PermitArguments, 'stamp'>,
 ): Promise<PermitCounts> {
-  const { lockName, key, timeoutsKey, channel } = command
+  const { lockName, key, timeoutsKey, channel } = given
   const keys = [key, timeoutsKey]
   return runner.run({
     script: countPermitsScript,

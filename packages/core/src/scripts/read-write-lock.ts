@@ -8,7 +8,7 @@ import {
   parseForced,
   type NamedOwners,
   type ReleaseReply,
-  type RenewCommand,
+  type RenewArguments,
   type RenewReply,
   type ForceReleaseReply,
 } from './lock.js'
@@ -34,7 +34,7 @@ export function readWriteKeys(lockName: string, lock: string): ReadWriteKeys {
 
 export const acquireReadScript = defineScript('read-lock/acquire', acquiredOrHeld(4))
 
-export interface ReadAcquireCommand {
+export interface ReadAcquireArguments {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
@@ -48,8 +48,8 @@ export interface ReadAcquireCommand {
   readonly yieldsToWriters: boolean
 }
 
-export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters } = command
+export function acquireRead(runner: ScriptRunner, given: ReadAcquireArguments): Promise<AcquireReply> {
+  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters } = given
   const { lockName, lock, writers } = keys
   const { sequence, tombstoneThrough } = stamp
   return runner.run({
@@ -67,7 +67,7 @@ export function acquireRead(runner: ScriptRunner, command: ReadAcquireCommand): 
 
 export const releaseReadScript = defineScript('read-lock/release', numberFrom(0, 3))
 
-export interface ReadReleaseCommand {
+export interface ReadReleaseArguments {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
@@ -76,8 +76,8 @@ export interface ReadReleaseCommand {
   readonly stamp: CommandStamp
 }
 
-export function releaseRead(runner: ScriptRunner, command: ReadReleaseCommand): Promise<ReleaseReply> {
-  const { keys, tombstoneKey, owner, holds, stamp } = command
+export function releaseRead(runner: ScriptRunner, given: ReadReleaseArguments): Promise<ReleaseReply> {
+  const { keys, tombstoneKey, owner, holds, stamp } = given
   const { lockName, lock, channel } = keys
   const strangers = otherReadersTimeouts(lock)
   const { sequence, tombstoneThrough } = stamp
@@ -95,22 +95,22 @@ export function releaseRead(runner: ScriptRunner, command: ReadReleaseCommand): 
 
 export const renewReadScript = defineScript('read-lock/renew', numbers(0, numberFrom(1)))
 
-export function renewRead(runner: ScriptRunner, command: RenewCommand): Promise<RenewReply> {
-  const timeouts = command.locks.map(({ key, owner }) => readTimeouts(key, owner))
-  return renewBy(renewReadScript, runner, command, timeouts)
+export function renewRead(runner: ScriptRunner, given: RenewArguments): Promise<RenewReply> {
+  const timeouts = given.locks.map(({ key, owner }) => readTimeouts(key, owner))
+  return renewBy(renewReadScript, runner, given, timeouts)
 }
 
 export const remainingReadScript = defineScript('read-lock/remaining', anyNumber)
 
-export interface ReadRemainingCommand {
+export interface ReadRemainingArguments {
   readonly keys: ReadWriteKeys
   readonly owner: string
   readonly timeoutMs?: number | undefined
 }
 
 /** How long this reader has the lock still, ms, -1 without expiry; null: not any more. Others may have it longer, and the lock with them. */
-export function remainingRead(runner: ScriptRunner, command: ReadRemainingCommand): Promise<number | null> {
-  const { keys, owner, timeoutMs } = command
+export function remainingRead(runner: ScriptRunner, given: ReadRemainingArguments): Promise<number | null> {
+  const { keys, owner, timeoutMs } = given
   const { lockName, lock } = keys
   return runner.run({
     script: remainingReadScript,
@@ -129,24 +129,24 @@ function parseRemaining(reply: unknown): number | null {
 
 export const shortenReadScript = defineScript('read-lock/shorten', numberFrom(0, 2))
 
-export function shortenRead(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
-  const { key, tombstoneKey, owner } = command
+export function shortenRead(runner: ScriptRunner, given: ShortenArguments): Promise<ShortenReply> {
+  const { key, tombstoneKey, owner } = given
   const { before, behind } = otherReadersTimeouts(key)
   const keys = [key, tombstoneKey, readTimeouts(key, owner), before]
-  return shortenBy(shortenReadScript, runner, command, { keys, args: [behind] })
+  return shortenBy(shortenReadScript, runner, given, { keys, args: [behind] })
 }
 
 export const shortenWriteScript = defineScript('write-lock/shorten', numberFrom(0, 2))
 
-export function shortenWrite(runner: ScriptRunner, command: ShortenArguments): Promise<ShortenReply> {
-  const { key, tombstoneKey } = command
+export function shortenWrite(runner: ScriptRunner, given: ShortenArguments): Promise<ShortenReply> {
+  const { key, tombstoneKey } = given
   const { before, behind } = otherReadersTimeouts(key)
-  return shortenBy(shortenWriteScript, runner, command, { keys: [key, tombstoneKey, before], args: [behind] })
+  return shortenBy(shortenWriteScript, runner, given, { keys: [key, tombstoneKey, before], args: [behind] })
 }
 
 export const acquireWriteScript = defineScript('write-lock/acquire', acquiredOrHeld(4))
 
-export interface WriteAcquireCommand {
+export interface WriteAcquireArguments {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
@@ -159,8 +159,8 @@ export interface WriteAcquireCommand {
   readonly note?: NoteRequest | undefined
 }
 
-export function acquireWrite(runner: ScriptRunner, command: WriteAcquireCommand): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note } = command
+export function acquireWrite(runner: ScriptRunner, given: WriteAcquireArguments): Promise<AcquireReply> {
+  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note } = given
   const { lockName, lock, writers } = keys
   const { sequence, tombstoneThrough } = stamp
   return runner.run({
@@ -179,7 +179,7 @@ export function acquireWrite(runner: ScriptRunner, command: WriteAcquireCommand)
 
 export const releaseWriteScript = defineScript('write-lock/release', numberFrom(0))
 
-export interface WriteReleaseCommand {
+export interface WriteReleaseArguments {
   readonly keys: ReadWriteKeys
   readonly tombstoneKey: string
   readonly owner: string
@@ -190,8 +190,8 @@ export interface WriteReleaseCommand {
   readonly isNoted?: boolean
 }
 
-export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand): Promise<ReleaseReply> {
-  const { keys, tombstoneKey, owner, holds, stamp, isNoted } = command
+export function releaseWrite(runner: ScriptRunner, given: WriteReleaseArguments): Promise<ReleaseReply> {
+  const { keys, tombstoneKey, owner, holds, stamp, isNoted } = given
   const { lockName, lock, writers, channel } = keys
   const strangers = otherReadersTimeouts(lock)
   const { sequence, tombstoneThrough } = stamp
@@ -209,7 +209,7 @@ export function releaseWrite(runner: ScriptRunner, command: WriteReleaseCommand)
 
 export const forceReleaseScript = defineScript('read-lock/force-release', numberFrom(-1))
 
-export interface ReadWriteForceReleaseCommand {
+export interface ReadWriteForceReleaseArguments {
   readonly keys: ReadWriteKeys
   readonly mode: 'read' | 'write'
   readonly inboxPrefix: string
@@ -218,9 +218,9 @@ export interface ReadWriteForceReleaseCommand {
 
 export function forceRelease(
   runner: ScriptRunner,
-  command: ReadWriteForceReleaseCommand,
+  given: ReadWriteForceReleaseArguments,
 ): Promise<ForceReleaseReply> {
-  const { keys, mode, inboxPrefix, named } = command
+  const { keys, mode, inboxPrefix, named } = given
   const { lockName, lock, channel } = keys
   const timeouts = otherReadersTimeouts(lock)
   const announcement = [channel, runner.announcementOn(channel), inboxPrefix]

@@ -1,11 +1,11 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom } from '../redis/shapes.js'
-import { keysOf, stampOf, wasDone, type CounterCommand, type AnnouncedCommand } from './counter.js'
+import { keysOf, stampOf, wasDone, type CounterArguments, type AnnouncedArguments } from './counter.js'
 
 export const acquirePermitsScript = defineScript('semaphore/acquire', numbers(2, countedOnce))
 
-export interface AcquirePermitsCommand extends CounterCommand {
+export interface AcquirePermitsArguments extends CounterArguments {
   readonly permits: number
 }
 
@@ -17,11 +17,11 @@ export type AcquirePermitsReply =
 
 export function acquirePermits(
   runner: ScriptRunner,
-  command: AcquirePermitsCommand,
+  given: AcquirePermitsArguments,
 ): Promise<AcquirePermitsReply> {
-  const { lockName, permits } = command
-  const args = [...stampOf(command), `${permits}`]
-  const keys = keysOf(command)
+  const { lockName, permits } = given
+  const args = [...stampOf(given), `${permits}`]
+  const keys = keysOf(given)
   return runner.run({
     script: acquirePermitsScript,
     keys,
@@ -47,16 +47,16 @@ function parseAcquired(reply: unknown): AcquirePermitsReply {
 
 export const releasePermitsScript = defineScript('semaphore/release', countedOnce)
 
-export interface ReleasePermitsCommand extends AnnouncedCommand {
+export interface ReleasePermitsArguments extends AnnouncedArguments {
   readonly permits: number
   readonly onlyIfExists: boolean
 }
 
 /** False: there is no semaphore, and none was made. */
-export function releasePermits(runner: ScriptRunner, command: ReleasePermitsCommand): Promise<boolean> {
-  const { lockName, permits, onlyIfExists, channel } = command
+export function releasePermits(runner: ScriptRunner, given: ReleasePermitsArguments): Promise<boolean> {
+  const { lockName, permits, onlyIfExists, channel } = given
   const args = [
-    ...stampOf(command),
+    ...stampOf(given),
     `${permits}`,
     onlyIfExists ? '1' : '0',
     channel,
@@ -64,7 +64,7 @@ export function releasePermits(runner: ScriptRunner, command: ReleasePermitsComm
   ]
   return runner.run({
     script: releasePermitsScript,
-    keys: keysOf(command),
+    keys: keysOf(given),
     args,
     parse: wasDone,
     lockName,
@@ -73,20 +73,20 @@ export function releasePermits(runner: ScriptRunner, command: ReleasePermitsComm
 
 export const addPermitsScript = defineScript('semaphore/add', countedOnce)
 
-export interface AddPermitsCommand extends AnnouncedCommand {
+export interface AddPermitsArguments extends AnnouncedArguments {
   /** May be negative. */
   readonly permits: number
   /** The records of its permits keep the same time to live. Otherwise it is removed, as Redisson does. */
   readonly keepsTtl: boolean
 }
 
-export function addPermits(runner: ScriptRunner, command: AddPermitsCommand): Promise<void> {
-  const { lockName, permits, channel, keepsTtl } = command
+export function addPermits(runner: ScriptRunner, given: AddPermitsArguments): Promise<void> {
+  const { lockName, permits, channel, keepsTtl } = given
   const announcement = [channel, runner.announcementOn(channel)]
-  const args = [...stampOf(command), `${permits}`, ...announcement, keepsTtl ? '1' : '0']
+  const args = [...stampOf(given), `${permits}`, ...announcement, keepsTtl ? '1' : '0']
   return runner.run({
     script: addPermitsScript,
-    keys: keysOf(command),
+    keys: keysOf(given),
     args,
     parse: () => undefined,
     lockName,
@@ -96,12 +96,12 @@ export function addPermits(runner: ScriptRunner, command: AddPermitsCommand): Pr
 export const drainScript = defineScript('semaphore/drain', numberFrom(-1))
 
 /** How many permits were taken. */
-export function drain(runner: ScriptRunner, command: CounterCommand): Promise<number> {
-  const { lockName } = command
+export function drain(runner: ScriptRunner, given: CounterArguments): Promise<number> {
+  const { lockName } = given
   return runner.run({
     script: drainScript,
-    keys: keysOf(command),
-    args: stampOf(command),
+    keys: keysOf(given),
+    args: stampOf(given),
     parse: parseDrained,
     lockName,
   })

@@ -2,7 +2,7 @@ import type { Attempt, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
-import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'
+import { cancel, getCounter, trySet, type AnnouncedArguments, type OperationStamp } from '../scripts/counter.js'
 import { countDown, deleteLatch } from '../scripts/latch.js'
 import type { SynchronizerServices } from './services.js'
 import { checkOptions } from '../arguments/validate.js'
@@ -91,7 +91,7 @@ export class CountDownLatch {
       topic: this.channel,
       shared: true,
       attempt: () => this.look(),
-      onParked: (ticket) => reports.parked(waiting, ticket),
+      onParked: (place) => reports.parked(waiting, place),
     }
     try {
       const outcome = await waiter.enter(limitWait(wait, limits)).outcome
@@ -138,7 +138,7 @@ export class CountDownLatch {
     return cancel(this.session.runner, { ...this.announced(stamp), unit: 0 })
   }
 
-  private announced(stamp: OperationStamp): AnnouncedCommand {
+  private announced(stamp: OperationStamp): AnnouncedArguments {
     const { name: lockName, key, channel } = this
     return { lockName, key, stamp, channel }
   }

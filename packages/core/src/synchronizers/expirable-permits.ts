@@ -4,7 +4,7 @@ import {
   countPermits,
   setPermits,
   type PermitCounts,
-  type PermitCommand,
+  type PermitArguments,
 } from '../scripts/permit-semaphore.js'
 import { addPermits } from '../scripts/semaphore.js'
 import type { SynchronizerServices } from './services.js'
@@ -16,7 +16,7 @@ import { showsOnly } from '../runtime/shows-only.js'
 
 const WHAT = 'a permit-expirable semaphore'
 
-type Command<R> = (command: PermitCommand) => Promise<R>
+type Command<R> = (given: PermitArguments) => Promise<R>
 
 /** The permit counts of a permit-expirable semaphore, across all owners. */
 export abstract class ExpirablePermits {
@@ -61,27 +61,27 @@ export abstract class ExpirablePermits {
     checkCount('permits', permits, 0)
     checkLease('ttlMs', ttlMs)
     const what = { value: permits, ttlMs, message: `${permits}` }
-    return this.attempt((command) => trySet(this.session.runner, { ...command, ...what }))
+    return this.attempt((given) => trySet(this.session.runner, { ...command, ...what }))
   }
 
   /** Sets the total: what is available may go below 0 until enough permits are released. */
   async setPermits(permits: number): Promise<void> {
     checkCount('permits', permits, 0)
-    return this.attempt((command) => setPermits(this.session.runner, { ...command, permits }))
+    return this.attempt((given) => setPermits(this.session.runner, { ...command, permits }))
   }
 
   /** Adds permits, or removes some. Keeps the semaphore's time to live. */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((command) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
+    return this.attempt((given) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
   }
 
   /** @internal */
   protected async counts(): Promise<PermitCounts> {
     const { timeoutsKey, channel } = this
-    const command = { ...this.subject, timeoutsKey, channel }
+    const given = { ...this.subject, timeoutsKey, channel }
     try {
-      return await countPermits(this.session.runner, command)
+      return await countPermits(this.session.runner, given)
     } catch (error) {
       throw namingKind(error, WHAT)
     }
@@ -107,7 +107,7 @@ export abstract class ExpirablePermits {
   }
 
   /** @internal */
-  protected permits(stamp: OperationStamp): PermitCommand {
+  protected permits(stamp: OperationStamp): PermitArguments {
     const { timeoutsKey, channel } = this
     return { ...this.subject, timeoutsKey, stamp, channel }
   }

@@ -1,4 +1,4 @@
-import type { Attempt, Ticket, WaitOutcome, WaitRequest } from '@holdfast/waiter'
+import type { Attempt, Place, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { LineBound } from '../acquire/line-bound.js'
 import type { CallPublication } from '../diagnostics/call-publication.js'
@@ -156,14 +156,14 @@ export class PermitWait<T> implements ReportedWait {
       startedAt,
       wants: permits,
       attempt: () => (this.bound?.decides ? this.bound.after(this.attempt()) : this.attempt()),
-      onParked: (ticket) => this.parked(ticket),
+      onParked: (place) => this.parked(place),
       onWoken: publication ? () => publication.woken(runtime.now()) : undefined,
     }
-    const ticket = waiter.enter<T>(limitWait(wait, this.options))
+    const place = waiter.enter<T>(limitWait(wait, this.options))
     if (this.bound?.isFirst === false) {
-      background.run(this.bound.watch(ticket))
+      background.run(this.bound.watch(place))
     }
-    return ticket.outcome
+    return place.outcome
   }
 
   private async attempt(): Promise<Attempt<T>> {
@@ -204,9 +204,9 @@ export class PermitWait<T> implements ReportedWait {
     }
   }
 
-  private parked(ticket: Ticket<unknown>): void {
+  private parked(place: Place<unknown>): void {
     this.see()
-    this.session.reports.parked(this, ticket)
+    this.session.reports.parked(this, place)
     this.publication?.parked(undefined)
   }
 

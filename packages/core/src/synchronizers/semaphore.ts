@@ -1,5 +1,5 @@
 import { localName, permitsChannel } from '../keys.js'
-import { cancel, getCounter, trySet, type AnnouncedCommand, type OperationStamp } from '../scripts/counter.js'
+import { cancel, getCounter, trySet, type AnnouncedArguments, type OperationStamp } from '../scripts/counter.js'
 import { acquirePermits, addPermits, drain, releasePermits } from '../scripts/semaphore.js'
 import type { SynchronizerServices } from './services.js'
 import { checkWork } from '../arguments/lazy-result.js'
@@ -107,7 +107,7 @@ export class Semaphore {
 
   /** Acquires all free permits. @returns how many @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
   drainPermits(): Promise<number> {
-    return this.attempt((command) => drain(this.session.runner, command), 1)
+    return this.attempt((given) => drain(this.session.runner, given), 1)
   }
 
   /**
@@ -119,7 +119,7 @@ export class Semaphore {
   async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
     checkCount('permits', permits, 0)
     checkLease('ttlMs', ttlMs)
-    return this.attempt((command) => {
+    return this.attempt((given) => {
       const what = { value: permits, ttlMs, message: `${permits}` }
       return trySet(this.session.runner, { ...command, ...what })
     })
@@ -132,7 +132,7 @@ export class Semaphore {
    */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((command) =>
+    return this.attempt((given) =>
       addPermits(this.session.runner, { ...command, permits, keepsTtl: false }),
     )
   }
@@ -179,7 +179,7 @@ export class Semaphore {
     )
   }
 
-  private attempt<R>(command: (command: AnnouncedCommand) => Promise<R>, unit = 0): Promise<R> {
+  private attempt<R>(command: (given: AnnouncedArguments) => Promise<R>, unit = 0): Promise<R> {
     return this.commands.attempt(
       this.subject,
       (stamp) => command(this.announced(stamp)),
@@ -196,7 +196,7 @@ export class Semaphore {
     return { lockName: this.name, key: this.key, what: WHAT }
   }
 
-  private announced(stamp: OperationStamp): AnnouncedCommand {
+  private announced(stamp: OperationStamp): AnnouncedArguments {
     const { name: lockName, key, channel } = this
     return { lockName, key, stamp, channel }
   }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { accept, ask, begin, look, release, type BeginCommand } from '../../src/entries/election/scripts.js'
+import { accept, ask, begin, look, release, type BeginArguments } from '../../src/entries/election/scripts.js'
 import { WrongTypeError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { fairKeys } from './support/fair-line.js'
@@ -27,7 +27,7 @@ const holds = async (owner: string): Promise<void> => {
   await rig.admin.hset(NAME, owner, 1)
   await rig.admin.pexpire(NAME, 30_000)
 }
-const beginAs = (owner: string, change: Partial<BeginCommand> = {}) =>
+const beginAs = (owner: string, change: Partial<BeginArguments> = {}) =>
   begin(runner, { ...election, owner, data: '"a"', known: undefined, tokens: 'counter', ...change })
 const releaseAs = (owner: string, successor = '') =>
   release(runner, {

@@ -9,8 +9,8 @@ import {
   fairLine,
   release,
   withdraw,
-  type FairAcquireCommand,
-  type FairReleaseCommand,
+  type FairAcquireArguments,
+  type FairReleaseArguments,
 } from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
 import { eventually } from './support/harness.js'
@@ -39,7 +39,7 @@ const aliveAs = (clientId: string) => ({
   nonce: '0f',
   passesOn: false,
 })
-const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
+const acquireAs = (owner: string, change: Partial<FairAcquireArguments> = {}) =>
   acquire(runner, {
     line,
     tombstoneKey: tombstoneOf(owner),
@@ -51,7 +51,7 @@ const acquireAs = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
     arrival: '0',
     ...change,
   })
-const releaseAs = (owner: string, change: Partial<FairReleaseCommand> = {}) =>
+const releaseAs = (owner: string, change: Partial<FairReleaseArguments> = {}) =>
   release(runner, {
     line,
     tombstoneKey: tombstoneOf(owner),
@@ -153,7 +153,7 @@ describe('every RETURNS row of the scripts of a fair lock', () => {
   })
 
   /** In line; Redis counts on it that its client listens to its inbox. */
-  const standsHearing = (owner: string, change: Partial<FairAcquireCommand> = {}) =>
+  const standsHearing = (owner: string, change: Partial<FairAcquireArguments> = {}) =>
     acquireAs(owner, {
       alive: { ...aliveAs(owner.split(':')[0]!), hears: true, takesGrants: true },
       ...change,

@@ -5,8 +5,8 @@ import {
   finish,
   miss,
   read,
-  type BeginCommand,
-  type FinishCommand,
+  type BeginArguments,
+  type FinishArguments,
   type KeptTick,
 } from '../../src/entries/schedule/scripts.js'
 import { useRig } from './support/rig.js'
@@ -28,7 +28,7 @@ const holds = async (owner: string): Promise<void> => {
   await rig.admin.hset(NAME, owner, 1)
 }
 const free = (): Promise<number> => rig.admin.del(NAME)
-const beginAs = (owner: string, change: Partial<BeginCommand> = {}) =>
+const beginAs = (owner: string, change: Partial<BeginArguments> = {}) =>
   begin(runner, {
     ...schedule,
     owner,
@@ -37,7 +37,7 @@ const beginAs = (owner: string, change: Partial<BeginCommand> = {}) =>
     near: { tickMs: 0, beginMs: 0 },
     ...change,
   })
-const finishAs = (owner: string, change: Partial<FinishCommand> = {}) =>
+const finishAs = (owner: string, change: Partial<FinishArguments> = {}) =>
   finish(runner, { ...schedule, owner, state: 'done', error: '', ...change })
 const kept = async (): Promise<Record<string, KeptTick & Record<string, string>>> =>
   Object.fromEntries(

@@ -4,8 +4,8 @@ import {
   enterCall,
   finishCall,
   sendInvalidate,
-  type EnterCommand,
-  type FinishCommand,
+  type EnterArguments,
+  type FinishArguments,
   type Found,
 } from '../../src/entries/share/scripts.js'
 import {
@@ -30,13 +30,13 @@ const { acquireAs, releaseAs, force } = plainScripts(() => runner)
 
 const lock = { lockName: NAME, key: NAME }
 const wanted = { freshMs: KEEP_MS, usableMs: KEEP_MS, failsOnCrash: false }
-const enterAs = async (change: Partial<EnterCommand> = {}): Promise<Found> => {
+const enterAs = async (change: Partial<EnterArguments> = {}): Promise<Found> => {
   const terms = { ...lock, ...wanted, owner: OWNER, leaseMs: LEASE_MS, stamp: stamp(1) }
   const { found } = await runner.run(enterCall({ ...terms, note: undefined, awaited: undefined, ...change }))
   return found
 }
 const other = { owner: OTHER, stamp: stamp(1) }
-const finishAs = async (change: Partial<FinishCommand> = {}): Promise<string> => {
+const finishAs = async (change: Partial<FinishArguments> = {}): Promise<string> => {
   const stored = { kind: 'v', text: 'token' } as const
   const terms = { ...lock, owner: OWNER, stamp: stamp(2), stored, freshMs: KEEP_MS, usableMs: KEEP_MS }
   const told = { channel: CHANNEL, announcement: 'PUBLISH' } as const

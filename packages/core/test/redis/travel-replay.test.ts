@@ -8,8 +8,8 @@ import {
   handOverScript,
   sendAdopt,
   sendHandOver,
-  type AdoptCommand,
-  type HandOverCommand,
+  type AdoptArguments,
+  type HandOverArguments,
 } from '../../src/entries/travel/scripts.js'
 import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
 import { eventually } from './support/harness.js'
@@ -34,7 +34,7 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
   })
 
   const lock = { lockName: NAME, key: NAME, traveller: TRAVELLER }
-  const handOverAs = (change: Partial<HandOverCommand> = {}) =>
+  const handOverAs = (change: Partial<HandOverArguments> = {}) =>
     sendHandOver(runner, {
       ...lock,
       owner: OWNER,
@@ -43,7 +43,7 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
       isNoted: false,
       ...change,
     })
-  const adoptAs = (change: Partial<AdoptCommand> = {}) =>
+  const adoptAs = (change: Partial<AdoptArguments> = {}) =>
     sendAdopt(runner, {
       ...lock,
       owner: OTHER,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import type { Ticket } from '@holdfast/waiter'
+import type { Place } from '@holdfast/waiter'
 import { AcquireCall } from '../../src/acquire/acquire-call.js'
 import { HeldLocks } from '../../src/client/held-locks.js'
 import { SelfWaits } from '../../src/diagnostics/self-waits.js'
@@ -138,13 +138,13 @@ describe('waits that are told of', () => {
     const protocol = { lockName: 'a', key: 'key' } as LockProtocol
     const call = new AcquireCall(parts as unknown as Session, protocol, request, (obtained) => obtained)
     lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
-    const ticket: Ticket<unknown> = {
+    const place: Place<unknown> = {
       ahead: 1,
       leave: () => undefined,
       outcome: Promise.resolve({ kind: 'left' }),
     }
-    call.parked(ticket)
-    call.parked(ticket)
+    call.parked(place)
+    call.parked(place)
     expect(heard).toMatchObject([{ lockName: 'a', holder: { owner: 'java:1', holds: 2 }, aheadHere: 1 }])
   })
 })

@@ -45,7 +45,7 @@ describe('a wait shorter than a round trip', () => {
     const second = rig.enter(request)
     await rig.clock.advance(1)
     expect(second.result).toEqual({ kind: 'timeout' })
-    head.ticket.leave()
+    head.place.leave()
   })
 })
 
@@ -55,7 +55,7 @@ describe('callers that share an abort signal', () => {
     const { signal } = aborting
     const callers = Array.from({ length: 100 }, () => rig.enter({ signal }, refused()))
     expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-    callers.slice(1).forEach((caller) => caller.ticket.leave())
+    callers.slice(1).forEach((caller) => caller.place.leave())
     expect(getEventListeners(signal, 'abort')).toHaveLength(1)
     aborting.abort('enough')
     await rig.clock.settle()

@@ -26,12 +26,12 @@ describe('a caller without time to wait', () => {
   it('tries at once beside a line, and leaves it as it was', async () => {
     const head = await rig.sleepingHead()
     const barger = rig.enter(noTime)
-    expect([barger.attempts, barger.ticket.ahead, rig.waiter.size]).toEqual([1, 0, 2])
+    expect([barger.attempts, barger.place.ahead, rig.waiter.size]).toEqual([1, 0, 2])
     barger.answer(done('v'))
     await rig.clock.settle()
     expect(barger.result).toEqual({ kind: 'done', value: 'v' })
     expect(head.attempts).toBe(2)
-    head.ticket.leave()
+    head.place.leave()
   })
 
   it('holds up nobody and is not in line while its attempt hangs', async () => {
@@ -55,9 +55,9 @@ describe('a caller without time to wait', () => {
     const leaving = rig.enter(noTime)
     const aborting = rig.enter({ ...noTime, signal: controller.signal })
     const failing = rig.enter(noTime)
-    leaving.ticket.leave()
+    leaving.place.leave()
     controller.abort(error)
-    failing.ticket.leave()
+    failing.place.leave()
     leaving.answer(done('late'))
     aborting.answer(done('late'))
     failing.failAttempt(error)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Answer,
   type Attempt,
-  type Ticket,
+  type Place,
   type WaitOutcome,
   type WaitRequest,
 } from '../../src/index.js'
@@ -20,7 +20,7 @@ const told = (outcome: WaitOutcome<string>): string =>
   outcome.kind === 'done' ? `has ${outcome.value}` : outcome.kind
 
 /** A caller that makes a word of how its wait ends, and notes when it does. */
-const enter = (request: Partial<WaitRequest<string, string>>): Ticket<string> =>
+const enter = (request: Partial<WaitRequest<string, string>>): Place<string> =>
   rig.waiter.enter<string, string>({
     queue: 'q',
     topic: 't',
@@ -49,43 +49,43 @@ const byHand = (): {
 }
 
 describe('how a wait ends', () => {
-  it('is concluded in the turn in which the attempt succeeds, and the ticket has what that returns', async () => {
+  it('is concluded in the turn in which the attempt succeeds, and the place has what that returns', async () => {
     const { attempt, answer } = byHand()
-    const ticket = enter({ attempt })
+    const place = enter({ attempt })
     answer(done('it'))
     expect(heard).toEqual(['has it'])
     expect(rig.waiter.isWaiting('q')).toBe(false)
-    await expect(ticket.outcome).resolves.toBe('has it')
+    await expect(place.outcome).resolves.toBe('has it')
   })
 
   it('is concluded in the turn in which an offer is taken', async () => {
-    const ticket = enter({ accept: (offer) => `offered ${String(offer)}` })
+    const place = enter({ accept: (offer) => `offered ${String(offer)}` })
     await rig.clock.settle()
     expect(rig.waiter.offer('q', 'it')).toBe(true)
     expect(heard).toEqual(['has offered it'])
-    await expect(ticket.outcome).resolves.toBe('has offered it')
+    await expect(place.outcome).resolves.toBe('has offered it')
   })
 
   it('is concluded in a turn of its own when it is no success', async () => {
-    const ticket = enter({})
+    const place = enter({})
     await rig.clock.settle()
-    ticket.leave()
+    place.leave()
     expect(heard).toEqual([])
-    await expect(ticket.outcome).resolves.toBe('left')
+    await expect(place.outcome).resolves.toBe('left')
   })
 
   it('is concluded at the deadline', async () => {
-    const ticket = enter({ timeoutMs: 10 })
+    const place = enter({ timeoutMs: 10 })
     await rig.clock.advance(10)
-    await expect(ticket.outcome).resolves.toBe('timeout')
+    await expect(place.outcome).resolves.toBe('timeout')
   })
 
   it('is a promise, where that is what the conclusion is', async () => {
-    const ticket = enter({
+    const place = enter({
       attempt: () => Promise.resolve(done('it')),
       conclude: (outcome) => Promise.resolve(`later: ${told(outcome)}`),
     })
-    await expect(ticket.outcome).resolves.toBe('later: has it')
+    await expect(place.outcome).resolves.toBe('later: has it')
   })
 
   it('is a rejection, where the conclusion throws', async () => {
@@ -93,9 +93,9 @@ describe('how a wait ends', () => {
     const conclude = (): never => {
       throw new Error('of no use')
     }
-    const ticket = enter({ attempt, conclude })
+    const place = enter({ attempt, conclude })
     answer(done('it'))
-    await expect(ticket.outcome).rejects.toThrow('of no use')
+    await expect(place.outcome).rejects.toThrow('of no use')
   })
 
   it('is what `rejected` makes of an abort, of a failed attempt, and of a waiter that is closed', async () => {
@@ -116,13 +116,13 @@ describe('a conclusion that acts', () => {
   it('may enter the same line again: its new attempt is sent and answered', async () => {
     const { attempt, answer } = byHand()
     const again = byHand()
-    const ticket = enter({
+    const place = enter({
       attempt,
       conclude: () => enter({ attempt: again.attempt }).outcome,
     })
     answer(done('first'))
     again.answer(done('second'))
-    await expect(ticket.outcome).resolves.toBe('has second')
+    await expect(place.outcome).resolves.toBe('has second')
   })
 
   it('may enter again behind others: they come first', async () => {
@@ -135,20 +135,20 @@ describe('a conclusion that acts', () => {
         return name
       },
     })
-    const ticket = enter({ attempt: first.attempt, conclude: () => enter(noted('again')).outcome })
+    const place = enter({ attempt: first.attempt, conclude: () => enter(noted('again')).outcome })
     const next = enter(noted('next'))
     first.answer(done('first'))
     rig.waiter.wake('q')
     await next.outcome
     rig.waiter.wake('q')
-    await ticket.outcome
+    await place.outcome
     expect(order).toEqual(['next', 'again'])
   })
 
   it('may end the wait of the next in line', async () => {
     const first = byHand()
-    let next: Ticket<string> | undefined = undefined
-    const ticket = enter({
+    let next: Place<string> | undefined = undefined
+    const place = enter({
       attempt: first.attempt,
       conclude: (outcome) => {
         next?.leave()
@@ -157,14 +157,14 @@ describe('a conclusion that acts', () => {
     })
     next = enter({})
     first.answer(done('it'))
-    await expect(ticket.outcome).resolves.toBe('has it')
+    await expect(place.outcome).resolves.toBe('has it')
     await expect(next.outcome).resolves.toBe('left')
   })
 
   it('is not reached by what foreign code ends before it: the caller has what it wanted', async () => {
     const controller = new AbortController()
     const first = byHand()
-    const ticket = enter({ attempt: first.attempt, signal: controller.signal })
+    const place = enter({ attempt: first.attempt, signal: controller.signal })
     const next = enter({})
     const subscribe = rig.source.subscribe.bind(rig.source)
     rig.source.subscribe = (...args) => {
@@ -172,7 +172,7 @@ describe('a conclusion that acts', () => {
       return subscribe(...args)
     }
     first.answer(done('it'))
-    await expect(ticket.outcome).resolves.toBe('has it')
+    await expect(place.outcome).resolves.toBe('has it')
     expect(controller.signal.aborted).toBe(true)
     next.leave()
     await next.outcome

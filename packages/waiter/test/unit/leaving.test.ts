@@ -39,7 +39,7 @@ const exits = [
     way: 'by leave()',
     enter: (queue: string) => {
       const caller = rig.enter({ queue }, refused(), refused())
-      return { caller, go: atOnce(() => caller.ticket.leave()) }
+      return { caller, go: atOnce(() => caller.place.leave()) }
     },
     result: { kind: 'left' },
   },
@@ -54,8 +54,8 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     await rig.clock.settle()
     expect(caller.result).toEqual(result)
     expect(attemptsOf(caller, second, third)).toEqual([2, 1, 0])
-    second.ticket.leave()
-    third.ticket.leave()
+    second.place.leave()
+    third.place.leave()
   })
 
   it('while its attempt is in flight neither waits for it nor lets its successor wait (I8)', async () => {
@@ -70,7 +70,7 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     caller.answer(done('late'))
     await rig.clock.settle()
     expect(caller.givenBack).toEqual(['late'])
-    second.ticket.leave()
+    second.place.leave()
   })
 
   it('from the middle of the line disturbs nobody', async () => {
@@ -81,9 +81,9 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     await rig.clock.settle()
     expect(caller.result).toEqual(result)
     expect(attemptsOf(head, caller, last)).toEqual([2, 0, 0])
-    expect(last.ticket.ahead).toBe(1)
-    last.ticket.leave()
-    head.ticket.leave()
+    expect(last.place.ahead).toBe(1)
+    last.place.leave()
+    head.place.leave()
   })
 
   it('from the end of the line lets the next newcomer take its place', async () => {
@@ -91,8 +91,8 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     const { go } = enter('q')
     await go()
     const last = rig.enter()
-    expect(last.ticket.ahead).toBe(1)
-    head.ticket.leave()
+    expect(last.place.ahead).toBe(1)
+    head.place.leave()
     await rig.clock.settle()
     expect(last.attempts).toBe(1)
     last.answer(done('v'))
@@ -120,7 +120,7 @@ describe('a clock with a microtask of its own', () => {
     Object.assign(rig.clock, { microtask: (work: () => void) => void jobs.push(work) })
     const head = await rig.sleepingHead()
     const second = rig.enter()
-    head.ticket.leave()
+    head.place.leave()
     await rig.clock.settle()
     expect(attemptsOf(head, second)).toEqual([2, 0])
     expect(jobs).toHaveLength(1)
@@ -133,7 +133,7 @@ describe('a clock with a microtask of its own', () => {
 describe('what an attempt brings after its caller has gone', () => {
   it('is released even when the line is gone too', async () => {
     const caller = rig.enter()
-    caller.ticket.leave()
+    caller.place.leave()
     expect(rig.waiter.isWaiting('q')).toBe(false)
     caller.answer(done('late'))
     await rig.clock.settle()
@@ -142,8 +142,8 @@ describe('what an attempt brings after its caller has gone', () => {
 
   it('is nothing when it is a refusal or a rejection', async () => {
     const [one, two] = [rig.enter(), rig.enter({ queue: 'q2' })]
-    one.ticket.leave()
-    two.ticket.leave()
+    one.place.leave()
+    two.place.leave()
     one.answer(refused())
     two.failAttempt(new Error('late'))
     await rig.clock.settle()
@@ -159,8 +159,8 @@ describe('what an attempt brings after its caller has gone', () => {
     const rejectLater: () => unknown = () => Promise.reject(new Error('giveBack'))
     const rejecting = rig.enter({ queue: 'q2', giveBack: rejectLater })
     const second = rig.enter({}, done('v'))
-    throwing.ticket.leave()
-    rejecting.ticket.leave()
+    throwing.place.leave()
+    rejecting.place.leave()
     throwing.answer(done('late'))
     rejecting.answer(done('late'))
     await rig.clock.settle()
@@ -201,7 +201,7 @@ describe('a deadline', () => {
   it('a deadline of Infinity is none, and a negative one or NaN is refused', async () => {
     const endless = rig.enter({ timeoutMs: Infinity })
     expect(rig.clock.pendingTimers).toBe(0)
-    endless.ticket.leave()
+    endless.place.leave()
     for (const timeoutMs of [-1, NaN]) {
       const caller = rig.enter({ timeoutMs })
       await rig.clock.settle()
@@ -216,8 +216,8 @@ describe('a signal', () => {
     const caller = rig.enter({ signal: AbortSignal.abort(reason) })
     await rig.clock.settle()
     expect(caller.result).toEqual({ rejected: reason })
-    expect([caller.attempts, caller.ticket.ahead, rig.waiter.size]).toEqual([0, 0, 0])
-    caller.ticket.leave()
+    expect([caller.attempts, caller.place.ahead, rig.waiter.size]).toEqual([0, 0, 0])
+    caller.place.leave()
   })
 
   it('shared by a whole line ends it without an attempt for each', async () => {
@@ -251,7 +251,7 @@ describe('a signal', () => {
     const caller = rig.enter({ signal, timeoutMs: 500 })
     expect(listening()).toBe(1)
     if (way === 'done') caller.answer(done('v'))
-    if (way === 'left') caller.ticket.leave()
+    if (way === 'left') caller.place.leave()
     await rig.clock.advance(500)
     expect(listening()).toBe(0)
   })
@@ -286,10 +286,10 @@ describe('leaving', () => {
   it('twice, or after the end, does nothing', async () => {
     const head = rig.enter({}, done('v'))
     await rig.clock.settle()
-    head.ticket.leave()
+    head.place.leave()
     const [other, behind] = [await rig.sleepingHead(), rig.enter()]
-    other.ticket.leave()
-    other.ticket.leave()
+    other.place.leave()
+    other.place.leave()
     await rig.clock.settle()
     expect(behind.attempts).toBe(1)
     expect(head.result).toEqual({ kind: 'done', value: 'v' })

@@ -37,8 +37,8 @@ describe('callers that want different amounts', () => {
     one.answer(taken(0))
     await rig.clock.settle()
     expect([head, six].map(({ attempts }) => attempts)).toEqual([3, 0])
-    head.ticket.leave()
-    six.ticket.leave()
+    head.place.leave()
+    six.place.leave()
   })
 
   it('try at once where what is left is enough for them, and are not said to wait', async () => {
@@ -50,8 +50,8 @@ describe('callers that want different amounts', () => {
     await rig.clock.settle()
     expect(three.result).toMatchObject({ kind: 'done' })
     expect(three.parked).toBe(0)
-    head.ticket.leave()
-    four.ticket.leave()
+    head.place.leave()
+    four.place.leave()
   })
 
   it('are said to wait when somebody else was quicker', async () => {
@@ -60,8 +60,8 @@ describe('callers that want different amounts', () => {
     one.answer(tooLittle(0))
     await rig.clock.settle()
     expect([one.attempts, one.parked]).toEqual([1, 1])
-    head.ticket.leave()
-    one.ticket.leave()
+    head.place.leave()
+    one.place.leave()
   })
 
   it('let the head try again when a message came while one of them tried (I4)', async () => {
@@ -79,7 +79,7 @@ describe('callers that want different amounts', () => {
     const first = rig.enter({ wants: 1 })
     const second = rig.enter({ wants: 1 })
     expect([first.attempts, second.attempts]).toEqual([1, 0])
-    first.ticket.leave()
+    first.place.leave()
     await rig.clock.settle()
     expect(head.attempts).toBe(3)
     head.answer(tooLittle(1))
@@ -87,7 +87,7 @@ describe('callers that want different amounts', () => {
     expect(second.attempts).toBe(1)
     second.answer(taken(0))
     await rig.clock.settle()
-    head.ticket.leave()
+    head.place.leave()
   })
 
   it('are not tried for past their deadline', async () => {
@@ -102,7 +102,7 @@ describe('callers that want different amounts', () => {
     expect([late.attempts, next.attempts]).toEqual([0, 1])
     next.answer(taken(0))
     await rig.clock.settle()
-    head.ticket.leave()
+    head.place.leave()
   })
 
   it('keep the hint for the head', async () => {
@@ -155,7 +155,7 @@ async function play(seed: number): Promise<{ breaches: string[]; served: number;
   const call = async (): Promise<void> => {
     await after(3_000)
     const wants = 1 + random(PERMITS)
-    const ticket = waiters[random(2)]!.enter<number>({
+    const place = waiters[random(2)]!.enter<number>({
       queue: 'q',
       topic: 't',
       wants,
@@ -163,8 +163,8 @@ async function play(seed: number): Promise<{ breaches: string[]; served: number;
       giveBack: release,
     })
     waiting.add(wants)
-    if (random(4) === 0) void after(300).then(() => ticket.leave())
-    const outcome = await ticket.outcome
+    if (random(4) === 0) void after(300).then(() => place.leave())
+    const outcome = await place.outcome
     waiting.delete(wants)
     if (outcome.kind !== 'done') return
     if (free < 0) breaches.push(`more taken than there are at ${clock.now()}`)

@@ -105,7 +105,7 @@ class Run {
     const fate = Math.floor(this.random() * 6)
     const controller = new AbortController()
     const id = (this.arrivals += 1)
-    const ticket = this.waiter.enter<number>({
+    const place = this.waiter.enter<number>({
       queue,
       topic: 'free',
       attempt: () => this.mutex.attempt(),
@@ -118,8 +118,8 @@ class Run {
       ...(fate === 0 ? { timeoutMs: 0 } : fate === 1 ? { timeoutMs: 1 + this.random() * 2_000 } : {}),
     })
     if (fate === 2) void this.mutex.after(2_000).then(() => controller.abort(new Error('abort')))
-    if (fate === 3) void this.mutex.after(2_000).then(() => ticket.leave())
-    const outcome = await ticket.outcome.catch(() => ({ kind: 'aborted' as const }))
+    if (fate === 3) void this.mutex.after(2_000).then(() => place.leave())
+    const outcome = await place.outcome.catch(() => ({ kind: 'aborted' as const }))
     this.count(outcome.kind)
     if (outcome.kind === 'done') await this.hold(outcome, fate === 0 ? [] : this.served[queue]!, id)
   }

@@ -79,7 +79,7 @@ describe('callers that share', () => {
   it('do not lose their flight with the head that leaves it', async () => {
     const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
     rig.source.publish('t')
-    a.ticket.leave()
+    a.place.leave()
     await rig.clock.settle()
     expect(attempts(b)).toEqual([1])
     b.answer(done('b'))
@@ -93,7 +93,7 @@ describe('callers that share', () => {
     rig.source.publish('t')
     a.answer(refused())
     await rig.clock.settle()
-    b.ticket.leave()
+    b.place.leave()
     await rig.clock.advance(1_000)
     expect(attempts(a)).toEqual([4])
     a.answer(done('a'))
@@ -121,7 +121,7 @@ describe('callers that share a signal', () => {
     rig.enter({ ...reader, signal })
     const overdue = rig.enter({ timeoutMs: 1, answerMs: 250, signal })
     // Now the readers try together, and nobody in the line has been answered.
-    first.ticket.leave()
+    first.place.leave()
     await rig.clock.advance(1)
     head.answer(refused())
     await rig.clock.settle()

@@ -97,7 +97,7 @@ describe('a head that lets others come first', () => {
     const next = rig.enter(after('message', 50))
     rig.source.publish('t')
     await rig.clock.advance(3)
-    head.ticket.leave()
+    head.place.leave()
     await rig.clock.advance(1)
     expect(next.attempts).toBe(0)
     await rig.clock.advance(1)

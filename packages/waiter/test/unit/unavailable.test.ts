@@ -77,7 +77,7 @@ describe('a caller with a deadline', () => {
     const second = rig.enter({ timeoutMs: 200 })
     await rig.clock.advance(200)
     expect(second.result).toEqual({ kind: 'timeout' })
-    head.ticket.leave()
+    head.place.leave()
   })
 
   it('waits for its deadline however long nobody answers', async () => {
@@ -99,7 +99,7 @@ describe('callers without a deadline', () => {
     await rig.clock.advance(1)
     expect([head.result, patient.result, third.result]).toEqual([gaveUp, undefined, gaveUp])
     expect([patient.attempts, third.attempts]).toEqual([1, 0])
-    patient.ticket.leave()
+    patient.place.leave()
   })
 
   it('are told at once in a line where nobody has answered for too long; those with a deadline park', async () => {
@@ -109,8 +109,8 @@ describe('callers without a deadline', () => {
     await rig.clock.settle()
     expect([endless.result, endless.parked]).toEqual([gaveUp, 0])
     expect([limited.result, limited.parked]).toEqual([undefined, 1])
-    limited.ticket.leave()
-    patient.ticket.leave()
+    limited.place.leave()
+    patient.place.leave()
   })
 
   it('give up while an attempt hangs', async () => {
@@ -147,7 +147,7 @@ describe('callers without a deadline', () => {
     const head = stubborn.enter({}, ...times(200, noAnswer))
     await stubborn.clock.advance(100_000)
     expect(head.result).toBeUndefined()
-    head.ticket.leave()
+    head.place.leave()
     await stubborn.expectNothingLeft()
   })
 })
@@ -173,7 +173,7 @@ describe('the report of an attempt whose caller has gone', () => {
 
   it('starts no timer in a line that is gone', async () => {
     const head = rig.enter()
-    head.ticket.leave()
+    head.place.leave()
     head.answer(noAnswer)
     await rig.clock.settle()
     expect(rig.clock.pendingTimers).toBe(0)

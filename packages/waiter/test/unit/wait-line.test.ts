@@ -120,7 +120,7 @@ describe('a refused head', () => {
     head.answer(refused())
     await rig.clock.settle()
     expect(head.attempts).toBe(4)
-    head.ticket.leave()
+    head.place.leave()
   })
 
   it('without a topic waits for wake(queue), hints and ticks, and subscribes to nothing', async () => {
@@ -189,13 +189,13 @@ describe('callers behind the head', () => {
     const head = await rig.sleepingHead()
     const [second, third] = [rig.enter(), rig.enter()]
     expect([second.parked, third.parked]).toEqual([1, 1])
-    expect([head, second, third].map((caller) => caller.ticket.ahead)).toEqual([0, 1, 2])
+    expect([head, second, third].map((caller) => caller.place.ahead)).toEqual([0, 1, 2])
     rig.source.publish('t')
     await rig.clock.settle()
     expect([head.attempts, second.attempts, third.attempts]).toEqual([3, 0, 0])
-    second.ticket.leave()
-    expect([head, second, third].map((caller) => caller.ticket.ahead)).toEqual([0, 0, 1])
-    third.ticket.leave()
+    second.place.leave()
+    expect([head, second, third].map((caller) => caller.place.ahead)).toEqual([0, 0, 1])
+    third.place.leave()
     head.answer(done('v'))
   })
 
@@ -276,7 +276,7 @@ describe('callers behind the head', () => {
   it('follow the topic of their head', async () => {
     const head = await rig.sleepingHead({ topic: 'a' })
     const second = rig.enter({ topic: 'b' }, refused(), refused())
-    head.ticket.leave()
+    head.place.leave()
     await rig.clock.settle()
     expect([...rig.source.subscribed.keys()]).toEqual(['b'])
     rig.source.publish('b')
@@ -291,7 +291,7 @@ describe('lines', () => {
     const free = rig.enter({}, done('v'))
     await rig.clock.settle()
     expect(free.result).toEqual({ kind: 'done', value: 'v' })
-    stuck.ticket.leave()
+    stuck.place.leave()
   })
 
   it('on one topic are all woken by its message, each at its head only', async () => {

@@ -187,7 +187,7 @@ export class Campaign {
   private begin(hold: Hold): Promise<BeginReply> {
     const { session, rules, lock } = this.parts
     const { lockName, key } = lock
-    const command = {
+    const given = {
       lockName,
       key,
       owner: hold.owner,
@@ -196,17 +196,17 @@ export class Campaign {
       tokens: rules.tokens,
     }
     const limits = { runtime: session.runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: hold.signal }
-    return untilKnown(() => begin(session.runner, command), limits)
+    return untilKnown(() => begin(session.runner, given), limits)
   }
 
   /** Redis may lose the term alone, by eviction or DEL: the leader writes it again. */
   private keep(hold: Hold, known: { token: string; sinceMs: number }): { cancel(): void } {
     const { session, rules, lock } = this.parts
     const { lockName, key } = lock
-    const command = { lockName, key, owner: hold.owner, data: rules.data, known, tokens: rules.tokens }
+    const given = { lockName, key, owner: hold.owner, data: rules.data, known, tokens: rules.tokens }
     const everyMs = Math.min(rules.leaseMs / 3, LONGEST_UNSEEN_MS)
     const write = async (): Promise<void> => {
-      const reply = await begin(session.runner, command)
+      const reply = await begin(session.runner, given)
       if (reply.kind === 'lost') {
         await hold.verify()
       }

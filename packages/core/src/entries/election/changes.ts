@@ -36,11 +36,11 @@ export async function* followTerms(
   try {
     while (!stop.aborted) {
       bell.answered()
-      const command = { ...election, knownToken, asksForLine: false }
+      const given = { ...election, knownToken, asksForLine: false }
       const limits = { runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: stop }
-      const reply = await untilKnown(() => look(runner, command), limits)
+      const reply = await untilKnown(() => look(runner, given), limits)
       knownToken = reply.terms[0]?.token ?? (knownToken || BEFORE_ALL_TERMS)
-      for (const leader of newsIn(reply, command.knownToken)) {
+      for (const leader of newsIn(reply, given.knownToken)) {
         const name = leader ? `${leader.token} ${leader.owner}` : ''
         if (name !== told) {
           told = name

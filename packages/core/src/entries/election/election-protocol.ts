@@ -37,7 +37,7 @@ export class ElectionProtocol extends FairProtocol {
     session.fairQueue.leave(owner)
     const { fairLockWaitTimeout: patienceMs } = session.options
     const tombstoneKey = this.tombstoneKey(owner)
-    const command = { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted }
-    return handleReply(release(session.runner, command), handler)
+    const given = { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted }
+    return handleReply(release(session.runner, given), handler)
   }
 }

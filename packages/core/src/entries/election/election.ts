@@ -198,11 +198,11 @@ export class Election {
   private async agreed(campaign: Campaign, term: Term, candidate: string): Promise<boolean> {
     const { runtime, runner, options } = this.session
     const question = randomHex(runtime, QUESTION_BYTES)
-    const command = { ...this.election, owner: term.owner, candidate, question }
+    const given = { ...this.election, owner: term.owner, candidate, question }
     const giveUpAt = runtime.now() + 2 * options.resyncInterval
     for (;;) {
       campaign.bell.answered()
-      const reply = await ask(runner, command)
+      const reply = await ask(runner, given)
       const left = giveUpAt - runtime.now()
       if (reply === 'will' || reply === 'lost') {
         return reply === 'will'

@@ -49,7 +49,7 @@ export const beginScript = defineEntryScript(
   either(numberFrom(0, 0), parts(isToken, isToken)),
 )
 
-export interface BeginCommand extends ElectionKeys {
+export interface BeginArguments extends ElectionKeys {
   readonly owner: string
   /** JSON. */
   readonly data: string
@@ -62,8 +62,8 @@ export type BeginReply =
   /** `sinceMs` by the clock of Redis. */
   { readonly kind: 'leads'; readonly token: string; readonly sinceMs: number } | { readonly kind: 'lost' }
 
-export function begin(runner: ScriptRunner, command: BeginCommand): Promise<BeginReply> {
-  const { lockName, key, owner, data, known, tokens } = command
+export function begin(runner: ScriptRunner, given: BeginArguments): Promise<BeginReply> {
+  const { lockName, key, owner, data, known, tokens } = given
   const args = [
     owner,
     data,
@@ -72,7 +72,7 @@ export function begin(runner: ScriptRunner, command: BeginCommand): Promise<Begi
     tokens,
     TERMS_TTL_MS,
     TERMS_KEPT,
-    ...announcement(runner, command),
+    ...announcement(runner, given),
   ]
   const keys = [key, termsKey(key), tokenKey(key)]
   return runner.run({ script: beginScript, keys, args, parse: parseBegun, lockName })
@@ -86,7 +86,7 @@ function parseBegun(reply: unknown): BeginReply {
 
 export const releaseScript = defineEntryScript(electionSources, 'election/release', releasedOrGiven)
 
-export interface EndCommand extends ElectionKeys {
+export interface EndArguments extends ElectionKeys {
   readonly tombstoneKey: string
   readonly owner: string
   readonly stamp: CommandStamp
@@ -99,8 +99,8 @@ export interface EndCommand extends ElectionKeys {
 }
 
 /** Releases the lock, and the place in the queue, and ends the term. */
-export function release(runner: ScriptRunner, command: EndCommand): Promise<ReleaseReply> {
-  const { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted } = command
+export function release(runner: ScriptRunner, given: EndArguments): Promise<ReleaseReply> {
+  const { lockName, key, tombstoneKey, owner, stamp, patienceMs, successor, isNoted } = given
   const unlock = unlockChannel(key)
   const args = [
     owner,
@@ -112,7 +112,7 @@ export function release(runner: ScriptRunner, command: EndCommand): Promise<Rele
     unlock,
     runner.announcementOn(unlock),
     successor,
-    ...announcement(runner, command),
+    ...announcement(runner, given),
   ]
   const keys = [key, ...fairQueueKeys(key), tombstoneKey, termsKey(key), ...(isNoted ? [noteKey(key)] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName })
@@ -124,7 +124,7 @@ export const lookScript = defineEntryScript(
   parts(anyNumber, isScalar, texts, texts),
 )
 
-export interface LookCommand extends ElectionKeys {
+export interface LookArguments extends ElectionKeys {
   /** The latest term that is known; '': the present is enough. */
   readonly knownToken: string
   /** Whether to tell who stands in the queue. */
@@ -153,8 +153,8 @@ export interface LookReply {
   readonly line: readonly string[]
 }
 
-export function look(runner: ScriptRunner, command: LookCommand): Promise<LookReply> {
-  const { lockName, key, knownToken, asksForLine } = command
+export function look(runner: ScriptRunner, given: LookArguments): Promise<LookReply> {
+  const { lockName, key, knownToken, asksForLine } = given
   const keys = [key, termsKey(key), ...(asksForLine ? [fairQueueKeys(key)[0]] : [])]
   return runner.run({ script: lookScript, keys, args: [knownToken], parse: parseLook, lockName })
 }
@@ -183,7 +183,7 @@ function keptTerm(text: string): KeptTerm | undefined {
 
 export const askScript = defineEntryScript(electionSources, 'election/ask', numberFrom(-1, 2))
 
-export interface AskCommand extends ElectionKeys {
+export interface AskArguments extends ElectionKeys {
   readonly owner: string
   /** Client id. */
   readonly candidate: string
@@ -192,9 +192,9 @@ export interface AskCommand extends ElectionKeys {
 
 export type AskReply = 'will' | 'asked' | 'not-in-line' | 'lost'
 
-export function ask(runner: ScriptRunner, command: AskCommand): Promise<AskReply> {
-  const { lockName, key, owner, candidate, question } = command
-  const args = [owner, candidate, question, ...announcement(runner, command)]
+export function ask(runner: ScriptRunner, given: AskArguments): Promise<AskReply> {
+  const { lockName, key, owner, candidate, question } = given
+  const args = [owner, candidate, question, ...announcement(runner, given)]
   const keys = [key, termsKey(key), fairQueueKeys(key)[0]]
   return runner.run({ script: askScript, keys, args, parse: parseAsked, lockName })
 }
@@ -214,7 +214,7 @@ function parseAsked(reply: unknown): AskReply {
 
 export const acceptScript = defineEntryScript(electionSources, 'election/accept', yesOrNo)
 
-export interface AcceptCommand extends ElectionKeys {
+export interface AcceptArguments extends ElectionKeys {
   readonly clientId: string
   /** The term of the leader who asks. */
   readonly token: string
@@ -222,9 +222,9 @@ export interface AcceptCommand extends ElectionKeys {
 }
 
 /** False: the term is over, or nobody of this client stands in the queue. */
-export function accept(runner: ScriptRunner, command: AcceptCommand): Promise<boolean> {
-  const { lockName, key, clientId, token, question } = command
-  const args = [clientId, token, question, ...announcement(runner, command)]
+export function accept(runner: ScriptRunner, given: AcceptArguments): Promise<boolean> {
+  const { lockName, key, clientId, token, question } = given
+  const args = [clientId, token, question, ...announcement(runner, given)]
   const keys = [key, termsKey(key), fairQueueKeys(key)[0]]
   return runner.run({ script: acceptScript, keys, args, parse: wasNoted, lockName })
 }

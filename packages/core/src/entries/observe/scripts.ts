@@ -40,7 +40,7 @@ export type KeysOfLock = readonly [
   writers: string,
 ]
 
-export interface LookCommand {
+export interface LookArguments {
   /** All in one cluster slot. */
   readonly locks: readonly KeysOfLock[]
   /** A key in the same slot that is never written. */
@@ -70,8 +70,8 @@ export interface LookReply {
 }
 
 /** For each lock: null if it is free, or its key is no lock. @throws WrongTypeError the key of the lock that is `asked` for is no lock */
-export function look(runner: ScriptRunner, command: LookCommand): Promise<readonly (LookReply | null)[]> {
-  const { locks, probe, mostWaiters, areStringsLocks, asked } = command
+export function look(runner: ScriptRunner, given: LookArguments): Promise<readonly (LookReply | null)[]> {
+  const { locks, probe, mostWaiters, areStringsLocks, asked } = given
   return runner.run({
     script: lookScript,
     keys: [...locks.flat(), probe],
@@ -117,7 +117,7 @@ function pairsIn(list: readonly unknown[]): (readonly [unknown, unknown])[] {
 
 export const reportScript = defineEntryScript(observeSources, 'observe/report', numberFrom(1, 1))
 
-export interface ReportCommand {
+export interface ReportArguments {
   readonly clientsKey: string
   readonly reportKey: string
   readonly clientId: string
@@ -126,8 +126,8 @@ export interface ReportCommand {
   readonly text: string
 }
 
-export function keepReport(runner: ScriptRunner, command: ReportCommand): Promise<void> {
-  const { clientsKey, reportKey, clientId, ttlMs, text } = command
+export function keepReport(runner: ScriptRunner, given: ReportArguments): Promise<void> {
+  const { clientsKey, reportKey, clientId, ttlMs, text } = given
   const args = [clientId, `${ttlMs}`, text]
   return runner.run({
     script: reportScript,

@@ -185,8 +185,8 @@ async function beginAndRun<T>(
   progress: { hasBegun: boolean },
 ): Promise<TickOutcome<T>> {
   const { name, locks, limits, untold } = schedule
-  const { session, command } = scheduleOf(locks, name)
-  const commands = new TickCommands(session, command)
+  const { session, keys } = scheduleOf(locks, name)
+  const commands = new TickCommands(session, keys)
   const hold = await locks.getLock(name).tryAcquire({ renew: true })
   if (!hold) {
     if (tick !== undefined) {

@@ -2,7 +2,7 @@ import { type ScriptRunner, defineEntryScript, numberFrom, numbers, yesOrNo, par
 import { scheduleSources } from './lua-sources.js'
 
 /** One schedule: the lock of its name, and its ticks in the same slot. */
-export interface ScheduleCommand {
+export interface ScheduleArguments {
   readonly lockName: string
   readonly key: string
   readonly ticksKey: string
@@ -15,7 +15,7 @@ const TICKS_KEPT = '100'
 
 export const beginScript = defineEntryScript(scheduleSources, 'schedule/begin', numbers(1, numberFrom(1, 7)))
 
-export interface BeginCommand extends ScheduleCommand {
+export interface BeginArguments extends ScheduleArguments {
   readonly owner: string
   /** undefined: one by the clock of Redis. */
   readonly tick: number | undefined
@@ -40,8 +40,8 @@ export type BeginReply =
   /** Further ahead of the clock of Redis than a tick may be. */
   | { readonly kind: 'too-far-ahead'; readonly now: number }
 
-export function begin(runner: ScriptRunner, command: BeginCommand): Promise<BeginReply> {
-  const { lockName, key, ticksKey, owner, tick, atLeastForMs, near } = command
+export function begin(runner: ScriptRunner, given: BeginArguments): Promise<BeginReply> {
+  const { lockName, key, ticksKey, owner, tick, atLeastForMs, near } = given
   const least = [`${near.tickMs}`, `${near.beginMs}`]
   const args = [owner, `${tick ?? ''}`, `${atLeastForMs}`, TICKS_TTL_MS, TICKS_KEPT, ...least]
   return runner.run({ script: beginScript, keys: [key, ticksKey], args, parse: parseBegun, lockName })
@@ -76,7 +76,7 @@ function parseBegun(reply: unknown): BeginReply {
 
 export const finishScript = defineEntryScript(scheduleSources, 'schedule/finish', yesOrNo)
 
-export interface FinishCommand extends ScheduleCommand {
+export interface FinishArguments extends ScheduleArguments {
   readonly owner: string
   /** `done` is noted as `lost` where the owner has no lock any more. */
   readonly state: 'done' | 'failed' | 'lost'
@@ -85,8 +85,8 @@ export interface FinishCommand extends ScheduleCommand {
 }
 
 /** False: this owner runs none. */
-export function finish(runner: ScriptRunner, command: FinishCommand): Promise<boolean> {
-  const { lockName, key, ticksKey, owner, state, error } = command
+export function finish(runner: ScriptRunner, given: FinishArguments): Promise<boolean> {
+  const { lockName, key, ticksKey, owner, state, error } = given
   const args = [owner, state, error, TICKS_TTL_MS, TICKS_KEPT]
   return runner.run({ script: finishScript, keys: [key, ticksKey], args, parse: wasNoted, lockName })
 }
@@ -96,9 +96,9 @@ export const missScript = defineEntryScript(scheduleSources, 'schedule/miss', ye
 /** False: the tick is known of already. */
 export function miss(
   runner: ScriptRunner,
-  command: ScheduleCommand & { readonly tick: number },
+  given: ScheduleArguments & { readonly tick: number },
 ): Promise<boolean> {
-  const { lockName, ticksKey, tick } = command
+  const { lockName, ticksKey, tick } = given
   const args = [`${tick}`, TICKS_TTL_MS, TICKS_KEPT]
   return runner.run({ script: missScript, keys: [ticksKey], args, parse: wasNoted, lockName })
 }
@@ -124,7 +124,7 @@ export interface ReadReply {
   readonly ticks: readonly (readonly [tick: number, kept: KeptTick])[]
 }
 
-export function read(runner: ScriptRunner, { lockName, key, ticksKey }: ScheduleCommand): Promise<ReadReply> {
+export function read(runner: ScriptRunner, { lockName, key, ticksKey }: ScheduleArguments): Promise<ReadReply> {
   return runner.run({ script: readScript, keys: [key, ticksKey], args: [], parse: parseTicks, lockName })
 }
 

@@ -4,20 +4,20 @@ import {
   finish,
   finishScript,
   miss,
-  type BeginCommand,
+  type BeginArguments,
   type BeginReply,
-  type FinishCommand,
-  type ScheduleCommand,
+  type FinishArguments,
+  type ScheduleArguments,
 } from './scripts.js'
 
 /** Records the ticks of one schedule in Redis; each command is retried until its outcome is known. */
 export class TickCommands {
   constructor(
     private readonly session: LockServices,
-    private readonly schedule: ScheduleCommand,
+    private readonly schedule: ScheduleArguments,
   ) {}
 
-  begin(run: Pick<BeginCommand, 'owner' | 'tick' | 'atLeastForMs' | 'near'>): Promise<BeginReply> {
+  begin(run: Pick<BeginArguments, 'owner' | 'tick' | 'atLeastForMs' | 'near'>): Promise<BeginReply> {
     return this.known(() => begin(this.session.runner, { ...this.schedule, ...run }))
   }
 
@@ -27,10 +27,10 @@ export class TickCommands {
   }
 
   /** Never rejects: whether or not the record is written, the work is done or has failed. */
-  async finish(owner: string, state: FinishCommand['state'], error: unknown): Promise<void> {
+  async finish(owner: string, state: FinishArguments['state'], error: unknown): Promise<void> {
     const text = error === undefined ? '' : textOf(error)
-    const command = { ...this.schedule, owner, state, error: text }
-    await this.known(() => finish(this.session.runner, command)).catch(() => undefined)
+    const given = { ...this.schedule, owner, state, error: text }
+    await this.known(() => finish(this.session.runner, given)).catch(() => undefined)
   }
 
   async miss(tick: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { LockClient } from '../../index.js'
 import { ticksKey, type LockServices, checkClient } from '../door.js'
-import { read, type KeptTick, type ScheduleCommand } from './scripts.js'
+import { read, type KeptTick, type ScheduleArguments } from './scripts.js'
 
 /** The record of one tick. Times are by the clock of Redis. */
 export interface TickRecord {
@@ -26,10 +26,10 @@ export interface TickRecord {
 export function scheduleOf(
   locks: LockClient,
   name: string,
-): { session: LockServices; command: ScheduleCommand } {
+): { session: LockServices; keys: ScheduleArguments } {
   checkClient('locks', locks)
   const { session, protocol } = locks.getLock(name)
-  return { session, command: { lockName: name, key: protocol.key, ticksKey: ticksKey(protocol.key) } }
+  return { session, keys: { lockName: name, key: protocol.key, ticksKey: ticksKey(protocol.key) } }
 }
 
 /**
@@ -37,8 +37,8 @@ export function scheduleOf(
  * @throws InvalidArgumentError, RedisUnavailableError, ClientClosedError
  */
 export async function ticksOf(locks: LockClient, name: string): Promise<TickRecord[]> {
-  const { session, command } = scheduleOf(locks, name)
-  const { owners, ticks } = await read(session.runner, command)
+  const { session, keys } = scheduleOf(locks, name)
+  const { owners, ticks } = await read(session.runner, keys)
   return ticks.map(([tick, { state, from, to, owner, error }]) => ({
     tick: new Date(tick),
     // Not recorded as such yet: the next run will do that.

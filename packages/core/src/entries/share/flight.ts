@@ -80,7 +80,7 @@ export class Flight<T> implements AwaitedRun<T> {
   private runner: Caller<T> | null = null
   /** An `invalidate` of this process is a command, too. */
   readonly validity = new Validity()
-  private ticket: { leave(): void } | null = null
+  private place: { leave(): void } | null = null
   /** Redis has answered. */
   private wasAnswered = false
   /** Its latest command got no answer. */
@@ -109,7 +109,7 @@ export class Flight<T> implements AwaitedRun<T> {
   leave(caller: Caller<T>): void {
     this.callers.delete(caller)
     if (this.callers.size === 0) {
-      this.ticket?.leave()
+      this.place?.leave()
     }
   }
 
@@ -124,7 +124,7 @@ export class Flight<T> implements AwaitedRun<T> {
     const error = this.unavailable(caller.waitedMs)
     if (this.rules.runsWithoutRedis) {
       this.outage = error
-      this.ticket?.leave()
+      this.place?.leave()
     } else {
       this.dismiss(caller, error)
     }
@@ -210,16 +210,16 @@ export class Flight<T> implements AwaitedRun<T> {
       })
     }
     // A line of its own: the callers of another flight, or of a lock of this name, must not wait in front of it.
-    const ticket = session.waiter.enter<{ found: Found } & LookedAt>({
+    const place = session.waiter.enter<{ found: Found } & LookedAt>({
       queue: localName('share', acquisition.owner),
       topic: protocol.doorbell,
       attempt,
     })
-    this.ticket = ticket
+    this.place = place
     let hold: Hold | null = null
     try {
-      const outcome = await ticket.outcome
-      this.ticket = null
+      const outcome = await place.outcome
+      this.place = null
       if (outcome.kind === 'unavailable') {
         throw this.unavailable(session.options.unavailableTimeoutMs)
       }
@@ -234,7 +234,7 @@ export class Flight<T> implements AwaitedRun<T> {
       hold = acquisition.begin(request)
       return hold ? { kind: 'begun', older: found.older, asOf, hold, protocol } : { kind: 'too-late' }
     } finally {
-      this.ticket = null
+      this.place = null
       if (!hold) {
         // A late or unanswered copy may have begun this.
         void acquisition.giveBack()

@@ -65,19 +65,19 @@ export type Found =
   /** The command was a late copy. */
   | { readonly kind: 'superseded' }
 
-interface ShareCommand {
+interface ShareArguments {
   readonly lockName: string
   readonly key: string
 }
 
-interface RunCommand extends ShareCommand {
+interface RunArguments extends ShareArguments {
   readonly owner: string
   readonly stamp: CommandStamp
 }
 
 export const enterScript = defineEntryScript(shareSources, 'share/enter', facts(1))
 
-export interface EnterCommand extends RunCommand {
+export interface EnterArguments extends RunArguments {
   readonly leaseMs: number
   readonly note: NoteRequest | undefined
   /** How old a kept result may be, ms. */
@@ -93,8 +93,8 @@ export interface EnterCommand extends RunCommand {
 /** To the entry of the owner it is an acquire: `acquired` or not. */
 export type EnterReply = AcquireReply & { readonly found: Found }
 
-export function enterCall(command: EnterCommand): ScriptCall<EnterReply> {
-  const { lockName, key, owner, leaseMs, stamp, note, awaited } = command
+export function enterCall(given: EnterArguments): ScriptCall<EnterReply> {
+  const { lockName, key, owner, leaseMs, stamp, note, awaited } = given
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), keptResultKey(key)]
   if (awaited !== undefined) {
     keys.push(runResultKey(key, awaited))
@@ -106,10 +106,10 @@ export function enterCall(command: EnterCommand): ScriptCall<EnterReply> {
     `${stamp.tombstoneThrough}`,
     REPLAY_GUARD_TTL_MS,
     note ? wantedNote(note) : '',
-    `${command.freshMs}`,
-    `${command.usableMs}`,
+    `${given.freshMs}`,
+    `${given.usableMs}`,
     awaited ?? '',
-    command.failsOnCrash ? '1' : '0',
+    given.failsOnCrash ? '1' : '0',
     `${RESULT_LIFE_MS}`,
   ]
   return { script: enterScript, keys, args, parse: parseEntered, granted, lockName }
@@ -165,7 +165,7 @@ function olderIn(rest: readonly unknown[]): OlderResult | undefined {
 
 export const finishScript = defineEntryScript(shareSources, 'share/finish', numberFrom(0, 2))
 
-export interface FinishCommand extends RunCommand {
+export interface FinishArguments extends RunArguments {
   readonly stored: StoredResult
   /** How long a result counts as fresh, ms. */
   readonly freshMs: number
@@ -181,8 +181,8 @@ export const RESULT_LIFE_MS = 5_000
 /** To the entry of the owner it is a release. `isOutdated`: `invalidate` was called since the run began. */
 export type FinishReply = ReleaseReply & { readonly isOutdated: boolean }
 
-export function finishCall(command: FinishCommand): ScriptCall<FinishReply> {
-  const { lockName, key, owner, stamp, stored, channel, announcement } = command
+export function finishCall(given: FinishArguments): ScriptCall<FinishReply> {
+  const { lockName, key, owner, stamp, stored, channel, announcement } = given
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), keptResultKey(key), runResultKey(key, owner)]
   const args = [
     owner,
@@ -191,8 +191,8 @@ export function finishCall(command: FinishCommand): ScriptCall<FinishReply> {
     REPLAY_GUARD_TTL_MS,
     stored.kind + stored.text,
     `${RESULT_LIFE_MS}`,
-    `${command.freshMs}`,
-    `${command.usableMs}`,
+    `${given.freshMs}`,
+    `${given.usableMs}`,
     channel,
     announcement,
   ]
@@ -209,7 +209,7 @@ export const invalidateScript = defineEntryScript(shareSources, 'share/invalidat
 const LONGEST_RUN_MS = '2147483647'
 
 /** @returns the owner of the run that this made outdated; '': there is none, or it was outdated before */
-export function sendInvalidate(runner: ScriptRunner, { lockName, key }: ShareCommand): Promise<string> {
+export function sendInvalidate(runner: ScriptRunner, { lockName, key }: ShareArguments): Promise<string> {
   const keys = [key, keptResultKey(key)]
   const args = [LONGEST_RUN_MS, `${RESULT_LIFE_MS}`]
   return runner.run({ script: invalidateScript, keys, args, parse: String, lockName })

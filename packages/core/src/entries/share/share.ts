@@ -176,10 +176,10 @@ export class Share<T = unknown> {
     const { session, lockName, lockKey } = this.placeOf(key)
     const { runtime, options, abandoned, runner } = session
     const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
-    const command = { lockName, key: lockKey }
+    const given = { lockName, key: lockKey }
     const flight = this.flights.get(key)
     const asOf = flight?.validity.next() ?? 0
-    const owner = await untilKnown(() => sendInvalidate(runner, command), limits)
+    const owner = await untilKnown(() => sendInvalidate(runner, given), limits)
     flight?.validity.wasValid(owner, asOf)
     this.flights.delete(key)
   }

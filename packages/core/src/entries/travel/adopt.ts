@@ -129,8 +129,8 @@ function adopting(session: LockServices, protocol: LockProtocol, traveller: stri
     }
     const { owner, stamp } = change
     const { leaseMs, note } = terms
-    const command = { lockName, key, owner, traveller, stamp, leaseMs, note, rule }
-    return handleReply(sendAdopt(session.runner, command), handler)
+    const given = { lockName, key, owner, traveller, stamp, leaseMs, note, rule }
+    return handleReply(sendAdopt(session.runner, given), handler)
   }
   return Object.create(protocol, { acquire: { value: acquire } }) as LockProtocol
 }

@@ -139,8 +139,8 @@ async function nameSuccessor(
   }
   const stamp = { sequence: entry.state.nextNumber(), tombstoneThrough: entry.state.copies.through }
   const isNoted = session.options.describeHolds !== undefined
-  const command = { lockName, key, owner, traveller, keepMs, stamp, isNoted }
-  return sendHandOver(session.runner, command).catch((error: unknown) => {
+  const given = { lockName, key, owner, traveller, keepMs, stamp, isNoted }
+  return sendHandOver(session.runner, given).catch((error: unknown) => {
     if (error instanceof WrongTypeError) {
       return 'lost'
     }

@@ -21,7 +21,7 @@ import {
 } from '../door.js'
 import { travelSources } from './lua-sources.js'
 
-interface TravelCommand {
+interface TravelArguments {
   readonly lockName: string
   readonly key: string
   /** The old owner, or the new one. */
@@ -33,7 +33,7 @@ interface TravelCommand {
 
 export const handOverScript = defineEntryScript(travelSources, 'travel/hand-over', yesOrNo)
 
-export interface HandOverCommand extends TravelCommand {
+export interface HandOverArguments extends TravelArguments {
   readonly keepMs: number
   /** The hold may have a note. */
   readonly isNoted: boolean
@@ -41,9 +41,9 @@ export interface HandOverCommand extends TravelCommand {
 
 export function sendHandOver(
   runner: ScriptRunner,
-  command: HandOverCommand,
+  given: HandOverArguments,
 ): Promise<'handed-over' | 'lost'> {
-  const { lockName, key, owner, traveller, keepMs, stamp, isNoted } = command
+  const { lockName, key, owner, traveller, keepMs, stamp, isNoted } = given
   const keys = [key, tombstonePrefix(key) + owner, ...(isNoted ? [noteKey(key)] : [])]
   const args = [owner, traveller, `${keepMs}`, `${stamp.sequence}`, REPLAY_GUARD_TTL_MS]
   return runner.run({ script: handOverScript, keys, args, parse: parseHandedOver, lockName })
@@ -59,7 +59,7 @@ export const adoptScript = defineEntryScript(
   either(numberFrom(1, 3), either(parts(isToken), facts(3))),
 )
 
-export interface AdoptCommand extends TravelCommand {
+export interface AdoptArguments extends TravelArguments {
   readonly leaseMs: number
   readonly note: NoteRequest | undefined
   /** For a fenced lock: how its fencing tokens are counted. */
@@ -67,8 +67,8 @@ export interface AdoptCommand extends TravelCommand {
 }
 
 /** `held`: the name is not there; with the holder, '' for none. */
-export function sendAdopt(runner: ScriptRunner, command: AdoptCommand): Promise<AcquireReply> {
-  const { lockName, key, owner, traveller, leaseMs, stamp, note, rule } = command
+export function sendAdopt(runner: ScriptRunner, given: AdoptArguments): Promise<AcquireReply> {
+  const { lockName, key, owner, traveller, leaseMs, stamp, note, rule } = given
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), ...(rule ? [tokenKey(key)] : [])]
   const args = [
     owner,
