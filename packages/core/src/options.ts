@@ -80,7 +80,7 @@ export interface LockClientOptions {
    */
   resyncInterval?: number | undefined
   /**
-   * Reply deadline of a command. After it the outcome is unknown, and the client finds out or compensates. Default
+   * Reply deadline of a command. After it the outcome is unknown, and the client finds out or undoes it. Default
    * 3,000; never longer than `unavailableTimeoutMs`.
    */
   commandTimeout?: number | undefined

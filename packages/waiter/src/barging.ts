@@ -46,7 +46,7 @@ export class Barging implements CallerHost {
     const stillHere = this.callers.delete(caller)
     if (!stillHere) {
       if (answer.kind === 'done') {
-        caller.giveBack(answer.value)
+        caller.undo(answer.value)
       }
     } else if (answer.kind === 'done') {
       caller.settle({ kind: 'done', value: answer.value })

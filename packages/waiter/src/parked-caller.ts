@@ -132,8 +132,8 @@ export class ParkedCaller implements Place<unknown> {
     }
   }
 
-  giveBack(value: unknown): void {
-    runQuietly(() => this.request.giveBack?.(value))
+  undo(value: unknown): void {
+    runQuietly(() => this.request.undo?.(value))
   }
 
   leave(): void {

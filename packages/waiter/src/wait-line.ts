@@ -294,7 +294,7 @@ export class WaitLine implements CallerHost {
     }
     if (caller.flight !== flight) {
       if (answer.kind === 'done') {
-        caller.giveBack(answer.value)
+        caller.undo(answer.value)
       }
       return
     }

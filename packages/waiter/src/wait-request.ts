@@ -91,7 +91,7 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    */
   standsBackMs?(after: 'message' | 'entering'): number
   /** Called once with a success that arrived after its caller had gone. Exceptions are ignored. */
-  giveBack?(value: T): void
+  undo?(value: T): void
   /** Called once, with the place, when the caller first has to sleep or queue. Exceptions are ignored. */
   onParked?(place: Place<R>): void
   /**

@@ -22,7 +22,7 @@ const waiter = new Waiter(
   },
 )
 
-const giveBack = (printer: string) => {
+const release = (printer: string) => {
   printers.push(printer)
   events.emit('printer free')
 }
@@ -36,12 +36,12 @@ async function print(page: string): Promise<void> {
       return Promise.resolve(value === undefined ? { kind: 'refused' } : { kind: 'done', value })
     },
     timeoutMs: 5_000,
-    giveBack,
+    undo: release,
   })
   const outcome = await place.outcome
   if (outcome.kind !== 'done') throw new Error(`${page} was not printed: ${outcome.kind}`)
   console.log(`${outcome.value} prints ${page}`)
-  giveBack(outcome.value)
+  release(outcome.value)
 }
 
 await Promise.all([print('page 1'), print('page 2'), print('page 3')]) // one after the other, in this order

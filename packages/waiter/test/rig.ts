@@ -20,7 +20,7 @@ export class Caller {
   attempts = 0
   /** Clock time of each attempt. */
   readonly attemptedAt: number[] = []
-  readonly givenBack: string[] = []
+  readonly undone: string[] = []
   parked = 0
   /** The outcome of the wait, once it has settled; a rejection is `{ rejected }`. */
   result: unknown = undefined
@@ -39,7 +39,7 @@ export class Caller {
         if (answer) return Promise.resolve(answer)
         return new Promise((resolve, reject) => this.inFlight.push({ resolve, reject }))
       },
-      giveBack: (value) => this.givenBack.push(value),
+      undo: (value) => this.undone.push(value),
       onParked: () => (this.parked += 1),
       ...request,
     })

@@ -319,7 +319,7 @@ export class Acquisition
    * done in Redis.
    * @returns that work; null: there is none
    */
-  giveBack(): Promise<unknown> | null {
+  undo(): Promise<unknown> | null {
     const { entry } = this
     return entry.hasNothingInRedis || entry.state.isGivenUp ? null : this.releaseInBackground(this)
   }
@@ -434,7 +434,7 @@ export class Acquisition
   }
 
   /** See `IdleHolder`. */
-  giveBackIdle(): Promise<ReleaseReply | undefined> {
+  releaseIdle(): Promise<ReleaseReply | undefined> {
     this.session.recentHolds.ending(this, this.session.runtime.now())
     return this.releaseUntilKnown(Infinity)
   }
@@ -500,7 +500,7 @@ export class Acquisition
 
   onReleaseFailed(error: unknown): never {
     this.session.idleLocks?.released(this.protocol, undefined)
-    void this.giveBack()
+    void this.undo()
     this.passesNoMore()
     if (this.released) {
       this.publication?.ended('unknown')

@@ -36,7 +36,7 @@ export interface AsyncContext {
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
   /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
-  givesBack(work: Promise<unknown>): void
+  undoes(work: Promise<unknown>): void
   /** A part has to wait. */
   parked(): void
 }
@@ -85,8 +85,8 @@ export function unavailableOrThrow(error: unknown): Attempt<never> {
 
 /** Undoes what a late or unanswered command of the call may have done in Redis. */
 export function undoLate(acquisition: Acquisition | null, call: CallInProgress): void {
-  const work = acquisition?.giveBack()
+  const work = acquisition?.undo()
   if (work) {
-    call.whole?.givesBack(work)
+    call.whole?.undoes(work)
   }
 }

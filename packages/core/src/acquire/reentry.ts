@@ -93,10 +93,10 @@ export class Reentry {
           .tryReenter(this.call, () => this.over)
           .then((value): Attempt<Hold | null> => ({ kind: 'done', value }), unavailableOrThrow),
       // Too late for its caller: the level is released.
-      giveBack: (hold) => {
+      undo: (hold) => {
         const work = Promise.resolve(hold?.release()).catch(() => undefined)
         this.session.background.run(work)
-        this.call.whole?.givesBack(work)
+        this.call.whole?.undoes(work)
       },
     })
   }
@@ -112,7 +112,7 @@ export class Reentry {
         siblingMutex.taken = true
         return Promise.resolve({ kind: 'done', value: true })
       },
-      giveBack: () => releaseSiblingMutex(this.session, siblingMutex),
+      undo: () => releaseSiblingMutex(this.session, siblingMutex),
     })
     return outcome.kind === 'done' ? null : this.call.giveUp(outcome)
   }

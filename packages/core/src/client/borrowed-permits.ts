@@ -52,7 +52,7 @@ interface Borrow<T, B> {
   readonly obtain: () => Promise<T>
   /** Registers a permit as soon as it is obtained, synchronously. */
   readonly begin: (obtained: T) => B
-  readonly giveBack: (obtained: T) => Promise<unknown>
+  readonly undo: (obtained: T) => Promise<unknown>
 }
 
 /**
@@ -61,20 +61,20 @@ interface Borrow<T, B> {
  * @throws ClientClosedError; what `obtain` throws
  */
 export function borrow<T, B>(session: Lender, how: Borrow<T, B>): Promise<B> {
-  const borrowed = beginOrGiveBack(session, how)
+  const borrowed = beginOrUndo(session, how)
   session.background.run(borrowed)
   return borrowed
 }
 
-async function beginOrGiveBack<T, B>(
+async function beginOrUndo<T, B>(
   lender: Lender,
-  { lockName, obtain, begin, giveBack }: Borrow<T, B>,
+  { lockName, obtain, begin, undo }: Borrow<T, B>,
 ): Promise<B> {
   const obtained = await obtain()
   try {
     lender.assertOpen(lockName)
   } catch (error) {
-    lender.background.run(giveBack(obtained))
+    lender.background.run(undo(obtained))
     throw error
   }
   return begin(obtained)

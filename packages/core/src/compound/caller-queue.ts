@@ -99,7 +99,7 @@ class CallerQueue implements ReportedWait {
       ...limit,
       ...(call.signal ? { signal: call.signal } : {}),
       attempt: () => this.tryTurn(),
-      giveBack: () => this.releaseMutex(),
+      undo: () => this.releaseMutex(),
       onParked: (parked: Place<unknown>) => this.parked(parked),
     })
     const stopListening = this.onHeld(() => place.leave())

@@ -172,7 +172,7 @@ export class CompoundCall {
   }
 
   /** Releases levels that the caller will not get. */
-  giveBack(levels: readonly MemberHold[]): void {
+  undo(levels: readonly MemberHold[]): void {
     undoLateHold(levels, (work, member) => this.owes(work, member))
   }
 
@@ -182,7 +182,7 @@ export class CompoundCall {
    * limit: their release continues in the background.
    * @param limitMs time for the members to reply. Default: as for any reply
    */
-  async whenGivenBack(limitMs = Infinity): Promise<void> {
+  async whenUndone(limitMs = Infinity): Promise<void> {
     if (this.owed.length > 0) {
       const { runtime, options } = this.session
       await settleWithin(
@@ -279,7 +279,7 @@ export class CompoundCall {
   ): Promise<MemberAnswer> {
     const { leaseMs, renews, ofCallback, origin } = this
     const whole = {
-      givesBack: (work: Promise<unknown>) => this.owes(work, member),
+      undoes: (work: Promise<unknown>) => this.owes(work, member),
       parked: () => this.parked(),
     }
     const answer = await member.take({ ...limits, leaseMs, renew: renews }, { origin, ofCallback, whole })

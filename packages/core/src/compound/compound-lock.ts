@@ -175,7 +175,7 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
       return taken
     } finally {
       if (!isTaken) {
-        await call.whenGivenBack(this.rule.patienceMs)
+        await call.whenUndone(this.rule.patienceMs)
       }
     }
   }

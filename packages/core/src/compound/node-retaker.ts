@@ -86,7 +86,7 @@ export class NodeRetaker {
       call.askEach(members, nodeTimeoutMs).map(async (asked) => {
         const answer = await asked
         if (answer.kind === 'held' && !this.join(answer.held)) {
-          call.giveBack([answer.held])
+          call.undo([answer.held])
         }
       }),
     )

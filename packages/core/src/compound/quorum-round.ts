@@ -74,7 +74,7 @@ export class QuorumRound {
         this.answers.push(answer)
         this.decide()
       } else if (answer.kind === 'held') {
-        this.call.giveBack([answer.held])
+        this.call.undo([answer.held])
       }
     })
     // A caller that fails is resumed after this has settled, too.

@@ -40,7 +40,7 @@ export class QuorumTally {
     if (levelsIn(this.answers).length >= needed && call.signal?.aborted !== true) {
       return inOrderOf(this.members, levels)
     }
-    call.giveBack(levels)
+    call.undo(levels)
     call.throwIfEnded()
     refuseTwins(answers)
     this.giveUpWhereHopeless()

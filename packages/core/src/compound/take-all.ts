@@ -76,7 +76,7 @@ async function insist(
       return answers
     }
     // The locks it keeps come before those it wants, or two could insist on what the other keeps.
-    call.giveBack(levelsIn(answers))
+    call.undo(levelsIn(answers))
     await call.pauseBetweenTries(tries)
   }
 }
@@ -98,7 +98,7 @@ function obstacleIn(call: CompoundCall, answers: readonly MemberAnswer[]): Obsta
   if (obstacles.length === 0 && !lost && !isAborted) {
     return undefined
   }
-  call.giveBack(levels)
+  call.undo(levels)
   call.throwIfEnded()
   const final = obstacles.find((each) => each.kind === 'failed' && !isWorthRetrying(each.error))
   if (final) {

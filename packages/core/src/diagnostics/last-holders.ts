@@ -65,7 +65,7 @@ export class LastSeenHolders {
   }
 
   /** The lock changed owners by being passed on, without a refusal. */
-  passed(key: string, holder: string, traceparent: string | undefined): void {
+  wentTo(key: string, holder: string, traceparent: string | undefined): void {
     const before = this.byKey.get(key)
     if (before) {
       const now = this.clock.now()

@@ -17,7 +17,7 @@ export interface IdleHolder {
   /** Its lease is trusted no longer: before the lock is released, and when the next caller has it. */
   endLease(): void
   /** Releases the lock in Redis; a lock that was gone is nobody's loss. Never rejects: a failure is reported. */
-  giveBackIdle(): Promise<ReleaseReply | undefined>
+  releaseIdle(): Promise<ReleaseReply | undefined>
 }
 
 export interface IdleLocksParts {
@@ -124,14 +124,14 @@ export class IdleLocks {
             holder.endLease()
           })
         : null
-    return passed !== null && accept(passed) === true ? true : this.giveBack(here)
+    return passed !== null && accept(passed) === true ? true : this.release(here)
   }
 
-  /** Gives an idle lock back now. @param localPass only the one of this hold */
+  /** Releases an idle lock now. @param localPass only the one of this hold */
   end(key: string, localPass?: LocalPass): void {
     const here = this.idle.get(key)
     if (here && (localPass === undefined || localPass === here.localPass)) {
-      void this.giveBack(here)
+      void this.release(here)
     }
   }
 
@@ -186,7 +186,7 @@ export class IdleLocks {
   /** Releases everything, and keeps nothing from now on. */
   close(): void {
     this.isClosed = true
-    this.idle.all.forEach((each) => void this.giveBack(each))
+    this.idle.all.forEach((each) => void this.release(each))
   }
 
   /** A request that takes a lock once must not keep it: the name was taken again within the bound. */
@@ -198,7 +198,7 @@ export class IdleLocks {
     return localPass.wasPassedOn || (release !== undefined && localPass.beganWithinBoundOf(release.endedAt))
   }
 
-  private giveBack({ holder, localPass }: IdleLock): Promise<void> {
+  private release({ holder, localPass }: IdleLock): Promise<void> {
     const { key, protocol } = holder
     this.idle.delete(key)
     this.mayBeHeardHere(protocol)
@@ -207,7 +207,7 @@ export class IdleLocks {
     holder.endLease()
     return this.leaves(
       key,
-      holder.giveBackIdle().then((reply) => this.released(protocol, reply)),
+      holder.releaseIdle().then((reply) => this.released(protocol, reply)),
     )
   }
 }

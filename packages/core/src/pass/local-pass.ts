@@ -51,7 +51,7 @@ export interface LocalPassing extends Renamer {
 export interface PassServices extends EntryServices {
   readonly watchdog: { endOverdueTrust(): number }
   readonly waiter: Pick<Waiter, 'standBack' | 'isListening'>
-  readonly lastHolders: { passed(key: string, owner: string, traceparent: string | undefined): void }
+  readonly lastHolders: { wentTo(key: string, owner: string, traceparent: string | undefined): void }
 }
 
 /** The kind of lock and the client. */
@@ -235,7 +235,7 @@ export class LocalPass {
       this.passes += 1
     }
     this.entry.passTo(next, this.isAlongRedisQueue)
-    this.session.lastHolders.passed(next.key, next.owner, next.note?.traceparent)
+    this.session.lastHolders.wentTo(next.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
 

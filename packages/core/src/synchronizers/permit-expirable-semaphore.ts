@@ -76,7 +76,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
       lockName: this.name,
       obtain: () => this.take(1, { waitMs, signal, maxWaiting, leaseMs: ttlMs }),
       begin: (taken) => new Permit(this.session, this, taken.ids[0] as string, ttlMs).begin(taken, renew),
-      giveBack: ({ ids }) => this.tryRelease(ids),
+      undo: ({ ids }) => this.tryRelease(ids),
     })
   }
 
@@ -116,7 +116,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    *   WrongTypeError, ClientClosedError
    */
   async release(id: string | readonly string[]): Promise<void> {
-    if ((await this.giveBack(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
+    if ((await this.sendRelease(id)) === 0 && (typeof id === 'string' || id.length > 0)) {
       const rule =
         'the id of a permit that is held: it has ended, was released, or never was one. Where that may be, use tryRelease()'
       throw new InvalidArgumentError('id', id, rule)
@@ -129,7 +129,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async tryRelease(id: string | readonly string[]): Promise<boolean> {
-    return (await this.giveBack(id)) > 0
+    return (await this.sendRelease(id)) > 0
   }
 
   /**
@@ -195,7 +195,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     }
   }
 
-  private async giveBack(id: string | readonly string[]): Promise<number> {
+  private async sendRelease(id: string | readonly string[]): Promise<number> {
     const ids = idsOf(id)
     if (ids.length === 0) {
       return 0

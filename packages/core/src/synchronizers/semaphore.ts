@@ -73,8 +73,8 @@ export class Semaphore {
     checkWork('callback', callback)
     const { permits = 1 } = optionsOf(options)
     const acquire = (): Promise<void> => this.acquire(options)
-    const giveBack = (): Promise<void> => this.release(permits)
-    return withPermits(this.session, { lockName: this.name, key: this.key, acquire, giveBack }, callback)
+    const release = (): Promise<void> => this.release(permits)
+    return withPermits(this.session, { lockName: this.name, key: this.key, acquire, release }, callback)
   }
 
   /**
@@ -82,7 +82,7 @@ export class Semaphore {
    * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async release(permits = 1): Promise<void> {
-    await this.giveBack(permits, false)
+    await this.sendRelease(permits, false)
   }
 
   /**
@@ -91,7 +91,7 @@ export class Semaphore {
    * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   releaseIfExists(permits = 1): Promise<boolean> {
-    return this.giveBack(permits, true)
+    return this.sendRelease(permits, true)
   }
 
   /** Reads how many permits can be acquired now. @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
@@ -166,7 +166,7 @@ export class Semaphore {
     }
   }
 
-  private async giveBack(permits: number, onlyIfExists: boolean): Promise<boolean> {
+  private async sendRelease(permits: number, onlyIfExists: boolean): Promise<boolean> {
     checkCount('permits', permits, 0)
     if (permits === 0) {
       return true

@@ -10,7 +10,7 @@ class ScopedPermits implements BorrowedPermit {
 
   constructor(
     readonly lockName: string,
-    private readonly giveBack: () => Promise<unknown>,
+    private readonly release: () => Promise<unknown>,
   ) {}
 
   get signal(): AbortSignal {
@@ -18,7 +18,7 @@ class ScopedPermits implements BorrowedPermit {
   }
 
   returned(): Promise<unknown> {
-    this.returning ??= this.giveBack()
+    this.returning ??= this.release()
     return this.returning
   }
 
@@ -34,7 +34,7 @@ interface Permits {
   /** The key of the semaphore in Redis. */
   readonly key: string
   readonly acquire: () => Promise<void>
-  readonly giveBack: () => Promise<unknown>
+  readonly release: () => Promise<unknown>
 }
 
 /**
@@ -44,16 +44,16 @@ interface Permits {
  */
 export async function withPermits<T>(
   session: SynchronizerServices,
-  { lockName, key, acquire, giveBack }: Permits,
+  { lockName, key, acquire, release }: Permits,
   callback: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> {
   const { borrowedPermits } = session
   const begin = (): ScopedPermits => {
-    const scoped = new ScopedPermits(lockName, giveBack)
+    const scoped = new ScopedPermits(lockName, release)
     borrowedPermits.add(scoped)
     return scoped
   }
-  const scoped = await borrow(session, { lockName, obtain: acquire, begin, giveBack })
+  const scoped = await borrow(session, { lockName, obtain: acquire, begin, undo: release })
   try {
     return refuseLazy('callback', await callback(scoped.signal))
   } finally {

@@ -80,7 +80,7 @@ describe('the signal of a context', () => {
     '%s, %s, ends every kind of wait with its reason, and nothing stays behind',
     async (_making, _way, make, go) => {
       const name = harness.name()
-      const giveBack = await takeAll(name)
+      const release = await takeAll(name)
       const locks = await harness.client()
       const request = make()
       let waiting = 0
@@ -92,7 +92,7 @@ describe('the signal of a context', () => {
       request.abort(reason)
       const outcomes = await settled
       expect(outcomes).toEqual(outcomes.map(() => ({ status: 'rejected', reason })))
-      await giveBack()
+      await release()
     },
   )
 

@@ -60,10 +60,10 @@ describe('a fail-over to a replica without the lock', () => {
     const names = ['again', 'extended', 'partly', 'released', 'worked']
     const told: string[] = []
     locks.on('lost', ({ lockName }) => told.push(lockName))
-    const [again, extended, partly, givenBack, worked] = names.map((name) => thread.getLock(name))
+    const [again, extended, partly, released, worked] = names.map((name) => thread.getLock(name))
     redis.cutReplication()
     const hold = await extended!.acquire()
-    const whole = await givenBack!.acquire()
+    const whole = await released!.acquire()
     await again!.acquire()
     await partly!.acquire()
     const level = await partly!.acquire()

@@ -119,7 +119,7 @@ describe('a copy that arrives late (I2)', () => {
     expect(await rig.contents()).toEqual({ [TOMBSTONE]: { type: 'string', value: '1' } })
   })
 
-  it('a late copy of an acquire, after a compensation that found nothing to undo yet: refused all the same', async () => {
+  it('a late copy of an acquire, after an undo that found nothing yet: refused all the same', async () => {
     expect(await releaseAs({ stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
     expect(await acquireAs()).toEqual({ kind: 'superseded' })
     expect(Object.keys(await rig.contents())).toEqual([TOMBSTONE])
@@ -556,7 +556,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
       owners.set(name, thread.id)
       return count + 1
     }
-    const giveBack = async (thread: Thread, name: string, count: number): Promise<number> => {
+    const releaseSome = async (thread: Thread, name: string, count: number): Promise<number> => {
       if (count === 1) {
         owners.delete(name)
       }
@@ -571,7 +571,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
         if (random() < 0.5) copies.push(proxy.copyLate(runsAnything, random() * 1_000).happened)
         proxy.loseReply(runsAnything)
       }
-      const now = await (random() < 0.4 || count === 0 ? take : giveBack)(thread, name, count)
+      const now = await (random() < 0.4 || count === 0 ? take : releaseSome)(thread, name, count)
       counts.set(name, now)
       // At once, except after what had no answer.
       await eventually(async () => (await kind.of(thread, name).getHoldCount()) === now)
@@ -584,7 +584,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
       }
       for (const [name, count] of counts) {
         for (let left = count; left > 0;) {
-          left = await giveBack(thread, name, left)
+          left = await releaseSome(thread, name, left)
         }
       }
     }

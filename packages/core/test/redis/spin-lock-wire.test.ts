@@ -96,7 +96,7 @@ describe('a spin lock on the wire', () => {
 
   it('a release that is sent twice, or arrives late, says nothing either, and harms nobody', async () => {
     const runner = rig.runner()
-    const giveBack = (owner: string) =>
+    const releaseAs = (owner: string) =>
       runner.run(
         releaseCall(runner, {
           ...{ lockName: NAME, key: NAME, tombstoneKey: `holdfast:latch:{${NAME}}:${owner}` },
@@ -105,10 +105,10 @@ describe('a spin lock on the wire', () => {
         }),
       )
     const first = await locks.getSpinLock(NAME).acquire()
-    expect(await giveBack(first.owner)).toEqual({ kind: 'released' })
-    expect(await giveBack(first.owner)).toEqual({ kind: 'not-held' })
+    expect(await releaseAs(first.owner)).toEqual({ kind: 'released' })
+    expect(await releaseAs(first.owner)).toEqual({ kind: 'not-held' })
     const next = await others.getSpinLock(NAME).acquire()
-    expect(await giveBack(first.owner)).toEqual({ kind: 'not-held' })
+    expect(await releaseAs(first.owner)).toEqual({ kind: 'not-held' })
     await next.verify()
     expect(await next.release()).toBe('released')
     expect(await first.release()).toBe('lost')

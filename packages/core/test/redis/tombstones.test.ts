@@ -35,7 +35,7 @@ type Stamp = ReturnType<typeof stamp>
 interface Kind {
   readonly scripts: readonly string[]
   acquire(stamp: Stamp): Promise<unknown>
-  giveBack(stamp: Stamp, holds: number): Promise<unknown>
+  release(stamp: Stamp, holds: number): Promise<unknown>
 }
 
 interface LockKind extends Kind {
@@ -76,7 +76,7 @@ const kinds: Record<string, LockKind> = {
     scripts: ['lock/acquire', 'lock/release', 'lock/shorten'],
     shorten: shortenPlain,
     acquire: (stamp) => acquireAs({ stamp }),
-    giveBack: (stamp, holds) => releaseAs({ stamp, holds, channel: CHANNEL }),
+    release: (stamp, holds) => releaseAs({ stamp, holds, channel: CHANNEL }),
   },
   'fenced lock': {
     scripts: ['fenced-lock/acquire', 'lock/release', 'lock/shorten'],
@@ -85,19 +85,19 @@ const kinds: Record<string, LockKind> = {
       const token = { tokenKey: 'token', tokens: 'counter', tokenTtlMs: undefined } as const
       return runner.run(acquireFencedCall({ ...lock, ...token, lockName: NAME, key: NAME, stamp }))
     },
-    giveBack: (stamp, holds) => releaseAs({ stamp, holds }),
+    release: (stamp, holds) => releaseAs({ stamp, holds }),
   },
   'fair lock': {
     scripts: ['fair-lock/acquire', 'fair-lock/release', 'lock/shorten'],
     shorten: shortenPlain,
     acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
-    giveBack: (stamp, holds) => releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] }),
+    release: (stamp, holds) => releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] }),
   },
   election: {
     scripts: ['fair-lock/acquire', 'election/release', 'lock/shorten'],
     shorten: shortenPlain,
     acquire: (stamp) => acquireFair(runner, { ...lock, line, stamp, alive, arrival: '0' }),
-    giveBack: (stamp, holds) =>
+    release: (stamp, holds) =>
       holds > 0
         ? releaseFair(runner, { ...lock, line, stamp, holds, passedTo: [] })
         : endTerm(runner, {
@@ -115,13 +115,13 @@ const kinds: Record<string, LockKind> = {
     shorten: (...given) => shortenRead(runner, toShorten(...given)),
     acquire: (stamp) =>
       acquireRead(runner, { ...lock, keys, stamp, besideOwner: '', yieldsToWriters: false }),
-    giveBack: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
+    release: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
   },
   'write lock': {
     scripts: ['write-lock/acquire', 'write-lock/release', 'write-lock/shorten'],
     shorten: (...given) => shortenWrite(runner, toShorten(...given)),
     acquire: (stamp) => acquireWrite(runner, { ...lock, keys, stamp, announceForMs: 0 }),
-    giveBack: (stamp, holds) => releaseWrite(runner, { ...lock, keys, stamp, holds }),
+    release: (stamp, holds) => releaseWrite(runner, { ...lock, keys, stamp, holds }),
   },
 }
 
@@ -133,13 +133,13 @@ const counters: Record<string, Kind> = {
   semaphore: {
     scripts: ['semaphore/acquire', 'counter/cancel'],
     acquire: (stamp) => acquirePermits(runner, { ...operationOf(stamp), permits: 1 }),
-    giveBack: (stamp) => cancel(runner, { ...operationOf(stamp), unit: 1 }),
+    release: (stamp) => cancel(runner, { ...operationOf(stamp), unit: 1 }),
   },
   'permit-expirable semaphore': {
     scripts: ['permit-semaphore/acquire', 'permit-semaphore/cancel'],
     acquire: (stamp) =>
       acquireExpirable(runner, { ...operationOf(stamp), ids: ['00'.repeat(16)], leaseMs: LEASE_MS }),
-    giveBack: (stamp) => cancelExpirable(runner, { ...operationOf(stamp), ids: ['00'.repeat(16)] }),
+    release: (stamp) => cancelExpirable(runner, { ...operationOf(stamp), ids: ['00'.repeat(16)] }),
   },
 }
 
@@ -164,7 +164,7 @@ describe('something of another type has the name of the lock while it is release
   it.each(cases)('%s, %s, down to %i: a late copy of the acquire takes nothing', async (...each) => {
     const [, , holds, kind, put] = each
     await put()
-    await quietly(kind.giveBack(stamp(2, 1), holds))
+    await quietly(kind.release(stamp(2, 1), holds))
     await rig.admin.del(NAME)
     expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
     await expectFree()
@@ -175,7 +175,7 @@ describe('something of another type has the name of the lock while it is release
   it.each(Object.entries(kinds))('%s: so does a copy of an acquire that met it', async (_name, kind) => {
     await rig.admin.set(NAME, 'mine')
     await expect(kind.acquire(stamp(3, 2))).rejects.toMatchObject({ code: 'WRONG_TYPE' })
-    await quietly(kind.giveBack(stamp(4, 3), 0))
+    await quietly(kind.release(stamp(4, 3), 0))
     await rig.admin.del(NAME)
     for (const sequence of [1, 2, 3]) {
       expect(await kind.acquire(stamp(sequence))).toEqual({ kind: 'superseded' })
@@ -186,7 +186,7 @@ describe('something of another type has the name of the lock while it is release
   it.each(Object.entries(kinds))('%s: out of memory the tombstone is written', async (_name, kind) => {
     await rig.admin.set(NAME, 'mine')
     await rig.admin.config('SET', 'maxmemory', '1')
-    await quietly(kind.giveBack(stamp(2, 1), 0))
+    await quietly(kind.release(stamp(2, 1), 0))
     await rig.admin.config('SET', 'maxmemory', '0')
     await rig.admin.del(NAME)
     expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
@@ -195,7 +195,7 @@ describe('something of another type has the name of the lock while it is release
 
   it.each(Object.entries(counters))('%s: a cancelled operation takes nothing', async (_name, kind) => {
     await rig.admin.hset(NAME, 'mine', 1)
-    await quietly(kind.giveBack(stamp(1), 0))
+    await quietly(kind.release(stamp(1), 0))
     await rig.admin.del(NAME)
     await rig.admin.set(NAME, '5')
     expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'over' })
@@ -211,8 +211,8 @@ describe('the tombstone', () => {
       const [, kind] = each
       expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
       await rig.admin.config('SET', 'maxmemory', '1')
-      expect(await kind.giveBack(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
-      expect(await kind.giveBack(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
+      expect(await kind.release(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
+      expect(await kind.release(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
       await rig.admin.config('SET', 'maxmemory', '0')
       expect(await rig.admin.get(TOMBSTONE)).toBe('3')
       expect(await rig.admin.exists(NAME)).toBe(0)
@@ -223,8 +223,8 @@ describe('the tombstone', () => {
   it.each(Object.entries(kinds))('%s: refuses nothing where it is no number', async (_name, kind) => {
     await rig.admin.set(TOMBSTONE, 'someone else’s')
     expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
-    expect(await kind.giveBack(stamp(2), 1)).toEqual({ kind: 'still-held' })
-    expect(await kind.giveBack(stamp(3), 0)).toMatchObject({ kind: 'released' })
+    expect(await kind.release(stamp(2), 1)).toEqual({ kind: 'still-held' })
+    expect(await kind.release(stamp(3), 0)).toMatchObject({ kind: 'released' })
     await rig.admin.del(TOMBSTONE, 'token')
   })
 
@@ -237,7 +237,7 @@ describe('the tombstone', () => {
     expect(await rig.admin.pttl(NAME)).toBeGreaterThan(1_000)
     expect(await kind.shorten(stamp(4), 1_000)).toBe('shortened')
     expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(1_000)
-    expect(await kind.giveBack(stamp(5), 0)).toMatchObject({ kind: 'released' })
+    expect(await kind.release(stamp(5), 0)).toMatchObject({ kind: 'released' })
     expect(await kind.shorten(stamp(6), 1_000)).toBe('lost')
     expect(await rig.admin.exists(NAME)).toBe(0)
     await rig.admin.del(TOMBSTONE, 'token')

@@ -163,7 +163,7 @@ class Play {
   /** Everything is released, the last copy has been delivered, and Redis is empty but for latches. */
   async end(): Promise<void> {
     this.#stopped.abort()
-    await this.#together((flow) => flow.giveBackEverything(), { left: 0 })
+    await this.#together((flow) => flow.releaseEverything(), { left: 0 })
     await this.#compare()
     await Promise.all(this.#participants.map(({ saboteur }) => saboteur.allDelivered()))
     await this.#compare()

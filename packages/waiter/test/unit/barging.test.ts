@@ -63,6 +63,6 @@ describe('a caller without time to wait', () => {
     failing.failAttempt(error)
     await rig.clock.settle()
     expect([leaving.result, aborting.result]).toEqual([{ kind: 'left' }, { rejected: error }])
-    expect([leaving.givenBack, aborting.givenBack]).toEqual([['late'], ['late']])
+    expect([leaving.undone, aborting.undone]).toEqual([['late'], ['late']])
   })
 })

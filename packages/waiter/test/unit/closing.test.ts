@@ -38,7 +38,7 @@ describe('close', () => {
     head.answer(done('late'))
     barger.answer(done('late'))
     await rig.clock.settle()
-    expect([head.givenBack, barger.givenBack]).toEqual([['late'], ['late']])
+    expect([head.undone, barger.undone]).toEqual([['late'], ['late']])
     await rig.expectNothingLeft()
   })
 
@@ -51,7 +51,7 @@ describe('close', () => {
     const [head, second] = [rig.enter({ attempt }), rig.enter()]
     await rig.clock.settle()
     expect([head.result, second.result]).toEqual([over, over])
-    expect(head.givenBack).toEqual(['v'])
+    expect(head.undone).toEqual(['v'])
     await rig.expectNothingLeft()
   })
 

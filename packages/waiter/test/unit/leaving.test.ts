@@ -69,7 +69,7 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     expect(attemptsOf(caller, second)).toEqual([3, 1])
     caller.answer(done('late'))
     await rig.clock.settle()
-    expect(caller.givenBack).toEqual(['late'])
+    expect(caller.undone).toEqual(['late'])
     second.place.leave()
   })
 
@@ -137,7 +137,7 @@ describe('what an attempt brings after its caller has gone', () => {
     expect(rig.waiter.isWaiting('q')).toBe(false)
     caller.answer(done('late'))
     await rig.clock.settle()
-    expect(caller.givenBack).toEqual(['late'])
+    expect(caller.undone).toEqual(['late'])
   })
 
   it('is nothing when it is a refusal or a rejection', async () => {
@@ -147,17 +147,17 @@ describe('what an attempt brings after its caller has gone', () => {
     one.answer(refused())
     two.failAttempt(new Error('late'))
     await rig.clock.settle()
-    expect([...one.givenBack, ...two.givenBack]).toEqual([])
+    expect([...one.undone, ...two.undone]).toEqual([])
   })
 
   it('harms nobody when releasing it throws, now or later', async () => {
     const throwing = rig.enter({
-      giveBack: () => {
-        throw new Error('giveBack')
+      undo: () => {
+        throw new Error('undo')
       },
     })
-    const rejectLater: () => unknown = () => Promise.reject(new Error('giveBack'))
-    const rejecting = rig.enter({ queue: 'q2', giveBack: rejectLater })
+    const rejectLater: () => unknown = () => Promise.reject(new Error('undo'))
+    const rejecting = rig.enter({ queue: 'q2', undo: rejectLater })
     const second = rig.enter({}, done('v'))
     throwing.place.leave()
     rejecting.place.leave()
@@ -241,7 +241,7 @@ describe('a signal', () => {
     })
     await rig.clock.settle()
     expect(caller.result).toEqual({ rejected: reason })
-    expect(caller.givenBack).toEqual(['v'])
+    expect(caller.undone).toEqual(['v'])
   })
 
   it.each(['done', 'left', 'timeout'])('is not listened to after %s', async (way) => {

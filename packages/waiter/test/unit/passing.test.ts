@@ -160,7 +160,7 @@ async function play(seed: number): Promise<{ breaches: string[]; served: number;
       topic: 't',
       wants,
       attempt: () => attempt(wants),
-      giveBack: release,
+      undo: release,
     })
     waiting.add(wants)
     if (random(4) === 0) void after(300).then(() => place.leave())

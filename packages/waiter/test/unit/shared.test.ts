@@ -85,7 +85,7 @@ describe('callers that share', () => {
     b.answer(done('b'))
     a.answer(done('late'))
     await rig.clock.settle()
-    expect([a.givenBack, b.result]).toEqual([['late'], { kind: 'done', value: 'b' }])
+    expect([a.undone, b.result]).toEqual([['late'], { kind: 'done', value: 'b' }])
   })
 
   it('go on when the last one in flight leaves', async () => {

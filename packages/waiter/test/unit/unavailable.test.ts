@@ -120,7 +120,7 @@ describe('callers without a deadline', () => {
     expect(head.result).toEqual(gaveUp)
     head.answer(done('late'))
     await rig.clock.settle()
-    expect(head.givenBack).toEqual(['late'])
+    expect(head.undone).toEqual(['late'])
   })
 
   it('count a hanging attempt from its start, once it reports no answer', async () => {

@@ -237,7 +237,7 @@ export class Flight<T> implements AwaitedRun<T> {
       this.place = null
       if (!hold) {
         // A late or unanswered copy may have begun this.
-        void acquisition.giveBack()
+        void acquisition.undo()
       }
     }
   }

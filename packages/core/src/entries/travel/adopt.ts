@@ -104,7 +104,7 @@ async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promi
   } finally {
     if (!hold) {
       // A late or unanswered copy may have adopted it.
-      void acquisition.giveBack()
+      void acquisition.undo()
     }
   }
 }

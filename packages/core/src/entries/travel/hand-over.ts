@@ -113,7 +113,7 @@ async function keepForToken(
     throw new LockLostError({ lockName, owner, reason: 'gone' })
   }
   acquisition.wasHandedOver('released')
-  session.lastHolders.passed(protocol.key, traveller, undefined)
+  session.lastHolders.wentTo(protocol.key, traveller, undefined)
 }
 
 /** Before the command is sent, and whatever its outcome: renewal stops, and the signal aborts. */
@@ -150,6 +150,6 @@ async function nameSuccessor(
 
 /** The token is not returned: the lock is released, as far as Redis may still have it, under both names. */
 async function takeBack(acquisition: Acquisition, traveller: string): Promise<void> {
-  await acquisition.giveBack()
+  await acquisition.undo()
   await releaseTraveller(acquisition.session, acquisition.protocol, traveller)
 }

@@ -33,7 +33,7 @@ export async function releaseTraveller(
   try {
     return (await release).kind === 'released'
   } catch (error) {
-    void acquisition.giveBack()
+    void acquisition.undo()
     throw error
   }
 }

@@ -15,7 +15,7 @@ if operation.outcome == 1 then
   for i = 1, #ARGV - 5 do
     count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
   end
-  giveBack(permits, count)
+  release(permits, count)
 end
 keep(operation, -1)
 return count

@@ -11,12 +11,12 @@ local function raw(id)
   end))
 end
 
-local function giveBack(permits, count)
+local function release(permits, count)
   if count > 0 then
     publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
   end
 end
 
 local function reclaim(permits)
-  giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+  release(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
 end

@@ -29,6 +29,6 @@ if missing == 0 then
   for i = 1, #ARGV - 5 do
     count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
   end
-  giveBack(permits, count)
+  release(permits, count)
 end
 return keep(operation, count)

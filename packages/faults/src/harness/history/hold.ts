@@ -22,7 +22,7 @@ export class Hold {
   #lost = false
   /** When Redis was known to have it no longer under this owner. */
   #freeSinceMs: number | undefined
-  #givenBack = false
+  #isReleased = false
   #downgradedMs = Infinity
 
   constructor(begin: AcquireBegin, acquired: Acquired) {
@@ -85,12 +85,12 @@ export class Hold {
 
   /** Whether its owner heard that it is released, all of it. */
   get isGivenBack(): boolean {
-    return this.#givenBack
+    return this.#isReleased
   }
 
   /** Whether an honest server may say "you are not the owner" by now. */
   mayBeDisownedAt(ms: number): boolean {
-    return this.#lost || this.#givenBack || this.#untilMs <= ms
+    return this.#lost || this.#isReleased || this.#untilMs <= ms
   }
 
   /** Its exclusive levels have been released, and shared ones have not. */
@@ -122,8 +122,8 @@ export class Hold {
   }
 
   released(event: Released): void {
-    if (event.outcome === 'released' && !this.isLeftShared) this.#givenBack = true
-    if (this.#givenBack || event.outcome === 'lost') this.#freeSinceMs ??= event.atMs
+    if (event.outcome === 'released' && !this.isLeftShared) this.#isReleased = true
+    if (this.#isReleased || event.outcome === 'lost') this.#freeSinceMs ??= event.atMs
   }
 
   lose(event: Lost): void {

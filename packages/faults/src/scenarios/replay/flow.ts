@@ -80,7 +80,7 @@ export class Flow {
   }
 
   /** The last of them: everything it has. */
-  giveBackEverything(): Promise<void> {
+  releaseEverything(): Promise<void> {
     const { context, model } = this.#parts
     return context.inside(async () => {
       for (const name of model.namesHeldBy(this)) await this.#perform('full release', name, this.#fullRelease)
@@ -212,7 +212,7 @@ export class Flow {
   async #release(name: string, hold: Hold): Promise<string> {
     const { context, model, random } = this.#parts
     const lock = context.getLock(name)
-    const left = model.givingBack(name, hold)
+    const left = model.releasing(name, hold)
     this.done.add(left > 0 ? 'partial release' : 'full release')
     const expected = left > 0 ? 'still-held' : 'released'
     const byLock = (): Promise<string> => lock.unlock(hold).then(() => expected)

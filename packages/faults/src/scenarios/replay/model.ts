@@ -134,7 +134,7 @@ export class Model {
    * A flow is about to release a level. From now on another may be told that the lock is theirs, before this flow is
    * told that it has gone.
    */
-  givingBack(name: string, hold: Hold): number {
+  releasing(name: string, hold: Hold): number {
     const { holds } = this.#stateOf(name)
     holds.splice(holds.indexOf(hold), 1)
     return holds.length

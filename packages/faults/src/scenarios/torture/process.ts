@@ -134,7 +134,7 @@ export const tortured = (): Roles => {
     latch: (latch: string) =>
       client && random && useLatch(client.locks.getCountDownLatch(latch), client.history, random),
     hold: (what: Holding) => holder?.hold(what),
-    giveBack: () => holder?.giveBack(),
+    release: () => holder?.release(),
     async finish() {
       await crew?.finish()
       clearInterval(slowness)

@@ -59,7 +59,7 @@ export class SynchronizerSteps {
     await this.unlessImpatient(step, (signal) => semaphore.acquire({ permits, waitMs, signal }))
     taken()
     for (const { ms } of tasks) await this.scene.process.sleep(ms)
-    await this.giveBack(id, () => semaphore.release(permits))
+    await this.release(id, () => semaphore.release(permits))
   }
 
   private async ending(step: Step, taken: (untilMs: number) => void): Promise<void> {
@@ -77,7 +77,7 @@ export class SynchronizerSteps {
       if (asks === 'extend' && leaseMs !== undefined) await permit.updateLease(leaseMs)
       if (!this.trusts(id, permit)) break
     }
-    await this.giveBack(id, () => permit.release())
+    await this.release(id, () => permit.release())
   }
 
   private trusts(use: string, { trustedForMs }: Permit): boolean {
@@ -86,7 +86,7 @@ export class SynchronizerSteps {
     return true
   }
 
-  private async giveBack(use: string, give: () => Promise<unknown>): Promise<void> {
+  private async release(use: string, give: () => Promise<unknown>): Promise<void> {
     this.scene.history.add('give', { use })
     try {
       this.scene.history.add('given', { use, outcome: String(await give()) })

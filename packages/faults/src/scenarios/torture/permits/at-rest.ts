@@ -80,7 +80,7 @@ export const killHolders = async (
   await expectFree(0, 'after the kills')
   violations.push(...(await checkEnding(observer, names, { permits, held: count - dying.length, leaseMs })))
   const backMs = performance.now() - killedAt
-  await fleet.callAll('giveBack')
+  await fleet.callAll('release')
   await expectFree(permits - HELD_BY_EACH * dying.length, 'when the living released theirs')
   violations.push(...(await checkEnding(observer, names, { permits, leaseMs: 0 })))
   return { killed: dying.length, backMs, violations }
@@ -112,7 +112,7 @@ export class Holder {
     }
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     await Promise.all(this.#held.map((give) => give()))
     this.#held = []
   }
@@ -122,7 +122,7 @@ export class Holder {
     const semaphore = this.locks.getSemaphore(name)
     await semaphore.acquire(permits)
     take.taken()
-    this.#held.push(() => take.giveBack(() => semaphore.release(permits)))
+    this.#held.push(() => take.release(() => semaphore.release(permits)))
   }
 
   async #ending(name: string, nth: number, terms: { renew: true } | { leaseMs: number }): Promise<void> {
@@ -132,7 +132,7 @@ export class Holder {
     if ('leaseMs' in terms) return
     this.#held.push(() => {
       take.trust(permit)
-      return take.giveBack(() => permit.release())
+      return take.release(() => permit.release())
     })
   }
 

@@ -42,7 +42,7 @@ export class PermitCaller {
       await semaphore.acquire({ permits, waitMs, ...this.#maybeImpatient() })
       take.taken()
       await this.#work(name, use, permits)
-      await take.giveBack(() => semaphore.release(permits))
+      await take.release(() => semaphore.release(permits))
     })
   }
 
@@ -55,7 +55,7 @@ export class PermitCaller {
       const work = async (): Promise<void> => {
         take.taken()
         await this.#work(name, use, permits)
-        giving = take.giveBack(() => returned)
+        giving = take.release(() => returned)
       }
       try {
         await semaphore.withPermits(work, { permits, waitMs })
@@ -75,7 +75,7 @@ export class PermitCaller {
       }
       take.taken()
       await this.#work(name, use, permits)
-      await take.giveBack(() => semaphore.releaseIfExists(permits))
+      await take.release(() => semaphore.releaseIfExists(permits))
     })
   }
 
@@ -96,7 +96,7 @@ export class PermitCaller {
       } catch (error) {
         if (!(error instanceof LockLostError)) throw error
       } finally {
-        await take.giveBack(() => permit.release())
+        await take.release(() => permit.release())
       }
     })
   }
@@ -115,7 +115,7 @@ export class PermitCaller {
       const ids = await semaphore.acquireMany(permits, { waitMs, leaseMs })
       take.taken(sentAt + leaseMs)
       await sleep(workMs(this.#parts.random))
-      await take.giveBack(() => semaphore.tryRelease(ids))
+      await take.release(() => semaphore.tryRelease(ids))
     })
   }
 

@@ -48,7 +48,7 @@ export class Take {
   }
 
   /** Their use is over. Releases them; without an answer that goes on in the background. */
-  async giveBack(give: () => Promise<unknown>): Promise<void> {
+  async release(give: () => Promise<unknown>): Promise<void> {
     this.#add('give')
     try {
       this.#add('given', { outcome: String(await give()) })
