@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import { InvalidArgumentError, LockClient, type Hold, type LockClientOptions } from '../../src/index.js'
+import { nextEvent } from './support/behind.js'
 import { eventually } from './support/harness.js'
 import { passer, type Passer } from './support/passing.js'
 import { soon, useRig } from './support/rig.js'
@@ -192,6 +193,17 @@ describe('while it is idle', () => {
     await idleAt(client)
     await soon(client.locks.close())
     expect([client.sent(), await isFree()]).toEqual([['release'], true])
+  })
+
+  it('an idle lock whose release fails is told of by release-failed, and is no loss', async () => {
+    const client = await lingerer()
+    const owner = await idleAt(client)
+    const failed = nextEvent(client.locks, 'release-failed')
+    await rig.admin.set(NAME, 'of another program')
+    await client.time.advance(LINGER_MS)
+    expect(await failed).toMatchObject({ lockName: NAME, owner, error: { code: 'WRONG_TYPE' } })
+    expect(client.lost).toEqual([])
+    await rig.admin.del(NAME)
   })
 
   it('a caller that aborts in the tick in which it comes leaves it as it is', async () => {
