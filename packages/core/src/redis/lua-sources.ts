@@ -936,13 +936,13 @@ return (string.gsub(id, '%x%x', function(byte)
 return string.char(tonumber(byte, 16))
 end))
 end
-local function giveBack(permits, count)
+local function release(permits, count)
 if count > 0 then
 publish(permits.publish, permits.channel, redis.call('incrby', permits.counter, count))
 end
 end
 local function reclaim(permits)
-giveBack(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
+release(permits, redis.call('zremrangebyscore', permits.timeouts, '-inf', permits.now))
 end
 `
 const publish = `local function publish(command, channel, message)
@@ -1529,7 +1529,7 @@ if operation.outcome == 1 then
 for i = 1, #ARGV - 5 do
 count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
 end
-giveBack(permits, count)
+release(permits, count)
 end
 keep(operation, -1)
 return count
@@ -1566,7 +1566,7 @@ if missing == 0 then
 for i = 1, #ARGV - 5 do
 count = count + redis.call('zrem', KEYS[2], raw(ARGV[i + 5]))
 end
-giveBack(permits, count)
+release(permits, count)
 end
 return keep(operation, count)
 `,

@@ -2,7 +2,13 @@ import type { Attempt, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
-import { cancel, getCounter, trySet, type AnnouncedArguments, type OperationStamp } from '../scripts/counter.js'
+import {
+  cancel,
+  getCounter,
+  trySet,
+  type AnnouncedArguments,
+  type OperationStamp,
+} from '../scripts/counter.js'
 import { countDown, deleteLatch } from '../scripts/latch.js'
 import type { SynchronizerServices } from './services.js'
 import { checkOptions } from '../arguments/validate.js'

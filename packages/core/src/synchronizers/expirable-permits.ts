@@ -61,19 +61,19 @@ export abstract class ExpirablePermits {
     checkCount('permits', permits, 0)
     checkLease('ttlMs', ttlMs)
     const what = { value: permits, ttlMs, message: `${permits}` }
-    return this.attempt((given) => trySet(this.session.runner, { ...command, ...what }))
+    return this.attempt((given) => trySet(this.session.runner, { ...given, ...what }))
   }
 
   /** Sets the total: what is available may go below 0 until enough permits are released. */
   async setPermits(permits: number): Promise<void> {
     checkCount('permits', permits, 0)
-    return this.attempt((given) => setPermits(this.session.runner, { ...command, permits }))
+    return this.attempt((given) => setPermits(this.session.runner, { ...given, permits }))
   }
 
   /** Adds permits, or removes some. Keeps the semaphore's time to live. */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((given) => addPermits(this.session.runner, { ...command, permits, keepsTtl: true }))
+    return this.attempt((given) => addPermits(this.session.runner, { ...given, permits, keepsTtl: true }))
   }
 
   /** @internal */

@@ -141,7 +141,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     checkRequired('leaseMs', leaseMs)
     checkLease('leaseMs', leaseMs)
     checkId(id)
-    return this.attempt((given) => updateLease(this.session.runner, { ...command, id, leaseMs }))
+    return this.attempt((given) => updateLease(this.session.runner, { ...given, id, leaseMs }))
   }
 
   /** @internal */

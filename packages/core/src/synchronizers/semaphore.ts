@@ -1,5 +1,11 @@
 import { localName, permitsChannel } from '../keys.js'
-import { cancel, getCounter, trySet, type AnnouncedArguments, type OperationStamp } from '../scripts/counter.js'
+import {
+  cancel,
+  getCounter,
+  trySet,
+  type AnnouncedArguments,
+  type OperationStamp,
+} from '../scripts/counter.js'
 import { acquirePermits, addPermits, drain, releasePermits } from '../scripts/semaphore.js'
 import type { SynchronizerServices } from './services.js'
 import { checkWork } from '../arguments/lazy-result.js'
@@ -121,7 +127,7 @@ export class Semaphore {
     checkLease('ttlMs', ttlMs)
     return this.attempt((given) => {
       const what = { value: permits, ttlMs, message: `${permits}` }
-      return trySet(this.session.runner, { ...command, ...what })
+      return trySet(this.session.runner, { ...given, ...what })
     })
   }
 
@@ -132,9 +138,7 @@ export class Semaphore {
    */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((given) =>
-      addPermits(this.session.runner, { ...command, permits, keepsTtl: false }),
-    )
+    return this.attempt((given) => addPermits(this.session.runner, { ...given, permits, keepsTtl: false }))
   }
 
   /** Null: no permits are wanted. */

@@ -1,11 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  type Answer,
-  type Attempt,
-  type Place,
-  type WaitOutcome,
-  type WaitRequest,
-} from '../../src/index.js'
+import { type Answer, type Attempt, type Place, type WaitOutcome, type WaitRequest } from '../../src/index.js'
 import { done, refused, Rig } from '../rig.js'
 
 let rig: Rig

@@ -124,7 +124,10 @@ export interface ReadReply {
   readonly ticks: readonly (readonly [tick: number, kept: KeptTick])[]
 }
 
-export function read(runner: ScriptRunner, { lockName, key, ticksKey }: ScheduleArguments): Promise<ReadReply> {
+export function read(
+  runner: ScriptRunner,
+  { lockName, key, ticksKey }: ScheduleArguments,
+): Promise<ReadReply> {
   return runner.run({ script: readScript, keys: [key, ticksKey], args: [], parse: parseTicks, lockName })
 }
 

@@ -80,7 +80,7 @@ export class Flight<T> implements AwaitedRun<T> {
   private runner: Caller<T> | null = null
   /** An `invalidate` of this process is a command, too. */
   readonly validity = new Validity()
-  private place: { leave(): void } | null = null
+  private inLine: { leave(): void } | null = null
   /** Redis has answered. */
   private wasAnswered = false
   /** Its latest command got no answer. */
@@ -109,7 +109,7 @@ export class Flight<T> implements AwaitedRun<T> {
   leave(caller: Caller<T>): void {
     this.callers.delete(caller)
     if (this.callers.size === 0) {
-      this.place?.leave()
+      this.inLine?.leave()
     }
   }
 
@@ -124,7 +124,7 @@ export class Flight<T> implements AwaitedRun<T> {
     const error = this.unavailable(caller.waitedMs)
     if (this.rules.runsWithoutRedis) {
       this.outage = error
-      this.place?.leave()
+      this.inLine?.leave()
     } else {
       this.dismiss(caller, error)
     }
@@ -215,11 +215,11 @@ export class Flight<T> implements AwaitedRun<T> {
       topic: protocol.doorbell,
       attempt,
     })
-    this.place = place
+    this.inLine = place
     let hold: Hold | null = null
     try {
       const outcome = await place.outcome
-      this.place = null
+      this.inLine = null
       if (outcome.kind === 'unavailable') {
         throw this.unavailable(session.options.unavailableTimeoutMs)
       }
@@ -234,7 +234,7 @@ export class Flight<T> implements AwaitedRun<T> {
       hold = acquisition.begin(request)
       return hold ? { kind: 'begun', older: found.older, asOf, hold, protocol } : { kind: 'too-late' }
     } finally {
-      this.place = null
+      this.inLine = null
       if (!hold) {
         // A late or unanswered copy may have begun this.
         void acquisition.undo()
