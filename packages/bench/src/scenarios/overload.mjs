@@ -60,7 +60,7 @@ export const overload = {
 
   bars: ({ setting, roundTripMs, mostInLine, results }) => [
     {
-      text: `overload, ${FAIR}, ${setting.crowd} processes: most in line, by Redis`,
+      text: `overload, ${FAIR}, ${setting.crowd} processes: most in the queue, by Redis`,
       value: mostInLine,
       most: setting.maxWaiting,
     },

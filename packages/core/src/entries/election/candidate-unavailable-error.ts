@@ -10,8 +10,8 @@ export class CandidateUnavailableError extends LockError {
   constructor(lockName: string, candidate: string, reason: 'not-in-line' | 'no-answer') {
     const why =
       reason === 'not-in-line'
-        ? 'no candidate of that client stands in line. candidates() lists those that do'
-        : 'that client stands in line and did not answer: it may have died or be blocked'
+        ? 'no candidate of that client is in the queue. candidates() lists those that do'
+        : 'that client is in the queue and did not answer: it may have died or be blocked'
     super(
       'CANDIDATE_UNAVAILABLE',
       `The leader of "${lockName}" did not resign in favour of "${candidate}": ${why}. The term goes on.`,
