@@ -2,8 +2,7 @@ import { createServer } from 'node:http'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '@holdfast/core'
 import { report } from '@holdfast/core/observe'
-import { eventually } from '../../../core/test/redis/support/harness.js'
-import { useRig } from '../../../core/test/redis/support/rig.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import {
   closed,
   listening,

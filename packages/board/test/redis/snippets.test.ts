@@ -3,8 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { codeBlocks, root } from '../../../core/test/redis/support/markdown.js'
-import { eventually } from '../../../core/test/redis/support/harness.js'
-import { useRig } from '../../../core/test/redis/support/rig.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 
 const rig = useRig()
 const blocks = codeBlocks('docs/board.md').filter(({ mark }) => mark !== 'no-run')

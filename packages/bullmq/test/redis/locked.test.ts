@@ -3,7 +3,7 @@ import type { Job, Queue } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
 import type { AnyLock, LockClient, LockHold } from '@holdfast/core'
-import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
+import { eventually, signalled } from '../../../core/test/redis/support/rig.js'
 import { locked } from '../../src/index.js'
 import { reaches, useQueues, type Bull, type Data } from './support/queue-rig.js'
 

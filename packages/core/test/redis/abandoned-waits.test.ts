@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { getEventListeners } from 'node:events'
 import { LockTimeoutError, RedisUnavailableError, type LockClient } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
-import { eventually, signalled, sleep } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, sleep, soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 
 const rig = useRig()

@@ -1,5 +1,4 @@
 import { expect } from '@jest/globals'
-import { FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import {
   RedisUnavailableError,
@@ -9,11 +8,11 @@ import {
   type LockClientOptions,
 } from '../../src/index.js'
 import { batchScript, USUAL_ITEMS } from '../../src/redis/batch.js'
-import { eventually } from './support/harness.js'
+import { eventually } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
-import { describe, it, usePrivateServer } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 
-const own = usePrivateServer()
+const own = useRig({ redis: 'test' })
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
 const acquireAll = (locks: LockClient, all: readonly string[]): Promise<Hold[]> =>
@@ -235,26 +234,19 @@ describe('when something fails', () => {
 
   it('a lost reply: the batch runs twice, and every owner has one hold (I2)', async () => {
     const { admin } = await warmedUp()
-    const proxy = await FaultProxy.start(own.server)
-    try {
-      const locks = await own.client(
-        {},
-        own.connection({ retryStrategy: () => 20, disconnectTimeout: 50 }, proxy.url),
-      )
-      await releaseAll(await acquireAll(locks, names(2)))
-      // A turn later, when nobody is expected to go on.
-      await admin.ping()
-      const lost = proxy.loseReply(isBatch)
-      const holds = await acquireAll(locks, names(5))
-      expect(lost.count).toBe(1)
-      for (const { lockName, owner } of holds) {
-        expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
-      }
-      proxy.loseReply(isBatch)
-      expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
-      expect(await admin.exists(...names(5))).toBe(0)
-    } finally {
-      await proxy.stop()
+    const proxy = await own.proxy()
+    const locks = await own.client({}, own.connection({}, proxy))
+    await releaseAll(await acquireAll(locks, names(2)))
+    // A turn later, when nobody is expected to go on.
+    await admin.ping()
+    const lost = proxy.loseReply(isBatch)
+    const holds = await acquireAll(locks, names(5))
+    expect(lost.count).toBe(1)
+    for (const { lockName, owner } of holds) {
+      expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
     }
+    proxy.loseReply(isBatch)
+    expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
+    expect(await admin.exists(...names(5))).toBe(0)
   })
 })

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Hold } from '../../src/index.js'
-import { eventually, sleep } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const ROUNDS = 240

@@ -5,11 +5,10 @@ import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
 import { adopt, handOver } from '../../src/entries/travel/index.js'
 import { stateOf } from './support/carrier.js'
-import { eventually, sleep } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { failureOf } from './support/losses.js'
 import { runsAnything } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 

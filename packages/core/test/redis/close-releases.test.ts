@@ -5,9 +5,8 @@ import { countDownScript } from '../../src/scripts/latch.js'
 import { releaseScript } from '../../src/scripts/lock.js'
 import { releaseExpirableScript } from '../../src/scripts/permit-semaphore.js'
 import { releasePermitsScript } from '../../src/scripts/semaphore.js'
-import { signalled } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { signalled, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 

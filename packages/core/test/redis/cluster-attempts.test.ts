@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
 import type { LockClientOptions, RedisUnavailableError } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
-import { eventually } from './support/harness.js'
+import { eventually } from './support/rig.js'
 import { failureOf } from './support/losses.js'
 
 // All in one slot, the one that moves.

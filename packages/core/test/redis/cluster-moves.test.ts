@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
 import type { Hold, Lock, LockClient } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
-import { eventually, sleep } from './support/harness.js'
 import { nextLoss } from './support/losses.js'
-import { soon } from './support/rig.js'
+import { eventually, sleep, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`

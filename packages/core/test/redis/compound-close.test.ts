@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
 import { useNodes } from './support/nodes.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Whoever is not told by the end of its client would be told by nothing else in time.
 const LONG_MS = 30_000

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import { carrierPackage } from './support/carrier.js'
-import { eventually } from './support/harness.js'
+import { eventually } from './support/rig.js'
 import { failureOf } from './support/losses.js'
 import { useNodes } from './support/nodes.js'
 

@@ -2,17 +2,15 @@ import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { RedisUnavailableError } from '../../src/index.js'
 import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { BELIEVES, belief } from './support/losses.js'
-import { usePrivateServer } from './support/private-server.js'
-import { soon } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
 const impatient = { commandTimeout: 150, resyncInterval: 200 }
 
 describe('a primary that is demoted for a while', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   // To a primary that nobody reaches, so that it keeps what it had.
   const demote = (): Promise<unknown> => own.server.command('REPLICAOF', '127.0.0.1', 1)

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
 import { waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const LEASE_MS = 60_000
 const names = Array.from({ length: 20 }, (_, i) => `order:${i}`)

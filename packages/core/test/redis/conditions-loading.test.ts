@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { onNodeRedis } from './support/carrier.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const REFUSAL = /Redis refused the command: LOADING (Redis|Valkey) is loading the dataset in memory/

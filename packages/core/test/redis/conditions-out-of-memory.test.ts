@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
-import { usePrivateServer } from './support/private-server.js'
-import { soon } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 
 describe('Redis is out of memory (noeviction)', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
   const fill = (): Promise<unknown> => own.server.command('CONFIG', 'SET', 'maxmemory', 1)
   const empty = (): Promise<unknown> => own.server.command('CONFIG', 'SET', 'maxmemory', 0)
 

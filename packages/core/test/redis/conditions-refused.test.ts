@@ -4,9 +4,8 @@ import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RedisUnavailableError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
-import { soon } from './support/rig.js'
-import { describe, it, usePrivateServer } from './support/together.js'
+import { eventually, soon } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 
@@ -43,7 +42,7 @@ const noSnapshot: Refuse = async (server) => {
 }
 
 describe('a Redis that refuses to write for a while', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   it.each([
     ['NOREPLICAS', tooFewReplicas],

@@ -3,7 +3,7 @@ import type { RedisServer } from '@holdfast/faults/harness'
 import { LockLostError, NotLockOwnerError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { soon } from './support/rig.js'
-import { describe, it, usePrivateServer } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 
@@ -16,7 +16,7 @@ const removals: [string, (server: RedisServer) => Promise<unknown>][] = [
 ]
 
 describe('a lock that disappears while it is held and waited for', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   it.each(removals)(
     '%s: the waiter gets it, the holder is told at its next renewal, no level comes back (I1, I2, I6)',

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { nextEvent, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
 
 const NAME = 'order:42'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { usePrivateServer } from './support/private-server.js'
+import { useRig } from './support/rig.js'
 
 describe('SCRIPT FLUSH in a loop', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   it('nobody sees NOSCRIPT, the counts are exact, and each NOSCRIPT costs one EVAL (I1)', async () => {
     const admin = own.connection()

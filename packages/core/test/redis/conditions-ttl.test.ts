@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Hold } from '../../src/index.js'
 import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const rig = useRig()

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { eventually, useHarness } from './support/harness.js'
+import { eventually, useRig } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 
 // Redisson's own tests assert this of many threads that want one lock (RedissonLockTest, -HeavyTest, and the like of
@@ -13,17 +13,17 @@ jest.setTimeout(120_000)
 describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
   'conformance, many callers: $name',
   (kind) => {
-    const harness = useHarness()
+    const rig = useRig({ redis: 'all' })
     const times = <T>(count: number, make: (i: number) => T): T[] =>
       Array.from({ length: count }, (_, i) => make(i))
     const clients = (count: number, options = {}): Promise<LockClient[]> =>
-      Promise.all(times(count, () => harness.client(options)))
+      Promise.all(times(count, () => rig.client(options)))
 
     it('16 flows of tryLock and unlock: no overlap, and a lock held all the while is renewed', async () => {
-      const locks = await harness.client({ lockWatchdogTimeout: 900 })
-      const held = await kind.of(locks, harness.name('held')).acquire()
-      const lock = kind.of(locks, harness.name())
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const locks = await rig.client({ lockWatchdogTimeout: 900 })
+      const held = await kind.of(locks, rig.name('held')).acquire()
+      const lock = kind.of(locks, rig.name())
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
       let successes = 0
       const endsAt = performance.now() + 1_500
       const flow = async (): Promise<void> => {
@@ -44,9 +44,9 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
     })
 
     it('8 clients, 50 rounds each: all get their turns and the counter is exact (I1)', async () => {
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
       const flow = async (locks: LockClient): Promise<void> => {
-        const lock = kind.of(locks, harness.name())
+        const lock = kind.of(locks, rig.name())
         for (let round = 0; round < 50; round += 1) {
           await lock.lock()
           await section.enter()
@@ -61,16 +61,16 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
       const both = await clients(2)
       const flow = async (locks: LockClient, first: number): Promise<void> => {
         for (let i = first; i < 2_000; i += 32) {
-          const lock = kind.of(locks, harness.name(`lock${i % 5}`))
+          const lock = kind.of(locks, rig.name(`lock${i % 5}`))
           await lock.lock()
           await lock.unlock()
         }
       }
       await Promise.all(times(32, (i) => both[i % 2]!.run(() => flow(both[i % 2]!, i))))
       await eventually(
-        async () => (await harness.admin.pubsub('CHANNELS', `*${harness.name('')}*`)).length === 0,
+        async () => (await rig.admin.pubsub('CHANNELS', `*${rig.name('')}*`)).length === 0,
       )
-      expect(await harness.keysLeft()).toEqual([])
+      expect(await rig.keysLeft()).toEqual([])
     })
   },
 )

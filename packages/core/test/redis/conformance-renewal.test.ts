@@ -10,23 +10,22 @@ import {
 } from '../../src/index.js'
 import { itAtOnce } from './support/at-once.js'
 import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually, redisUrl, signalled, sleep, useHarness } from './support/harness.js'
+import { eventually, redisUrl, signalled, sleep, useRig } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
-import { usePrivateServer } from './support/private-server.js'
 
 // Redisson's own tests assert this of renewal, and of owners and servers that fail (RedissonLockTest,
 // -ExpirationRenewalTest, and the like of other kinds).
 
 describe('conformance, renewal, of each kind of lock', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const clients = (count: number, options = {}): Promise<LockClient[]> =>
-    Promise.all(Array.from({ length: count }, () => harness.client(options)))
+    Promise.all(Array.from({ length: count }, () => rig.client(options)))
 
   it('a lock whose owner process was killed is free within the watchdog time-out', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const worker = await WorkerProcess.start(new URL('./support/holder.worker.mjs', import.meta.url))
     const all = reentrantKinds.map((kind) => {
-      const name = harness.name(kind.name)
+      const name = rig.name(kind.name)
       return { kind: kind.name, calls: kind.calls, name, lock: kind.rivalOf(locks, name) }
     })
     try {
@@ -52,7 +51,7 @@ describe('conformance, renewal, of each kind of lock', () => {
     'an owner whose connection has ended for good stops trusting the lock before it is free for others (I3)',
     reentrantKinds,
     async (kind) => {
-      const [redis, name] = [harness.connection(), harness.name(kind.name)]
+      const [redis, name] = [rig.connection(), rig.name(kind.name)]
       const one = await LockClient.connect(carrierOf(redis), {
         lockWatchdogTimeout: 900,
         commandTimeout: 300,
@@ -61,7 +60,7 @@ describe('conformance, renewal, of each kind of lock', () => {
       const order: string[] = []
       hold.signal.addEventListener('abort', () => order.push('lost'))
       redis.disconnect()
-      const next = await kind.rivalOf(await harness.client(), name).acquire()
+      const next = await kind.rivalOf(await rig.client(), name).acquire()
       order.push('taken')
       expect(order).toEqual(['lost', 'taken'])
       expect(hold.signal.reason).toBeInstanceOf(LockLostError)
@@ -74,7 +73,7 @@ describe('conformance, renewal, of each kind of lock', () => {
     'a wait that was aborted is not renewed: the lock is free once its holder has gone (I8)',
     reentrantKinds,
     async (kind) => {
-      const name = harness.name(kind.name)
+      const name = rig.name(kind.name)
       const [one, other] = (await clients(2, { lockWatchdogTimeout: 600 })) as [LockClient, LockClient]
       const lock = kind.rivalOf(other, name)
       const held = await kind.of(one, name).acquire()
@@ -96,7 +95,7 @@ describe('conformance, renewal, of each kind of lock', () => {
     reentrantKinds,
     async (kind) => {
       const [one, other] = (await clients(2, { lockWatchdogTimeout: 450 })) as [LockClient, LockClient]
-      const name = harness.name(kind.name)
+      const name = rig.name(kind.name)
       const lock = kind.of(one, name)
       await one.run(async () => {
         await lock.lock()
@@ -116,7 +115,7 @@ describe('conformance, renewal, of each kind of lock', () => {
 })
 
 describe('conformance, the server fails, with each kind of lock', () => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
 
   it('tryLock against a stopped server throws, at once and with a wait: false would be a lie', async () => {
     const locks = await redis.client({ commandTimeout: 200 })

@@ -1,18 +1,18 @@
 import { expect } from '@jest/globals'
 import { NotLockOwnerError, type LockClient } from '../../src/index.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { describe, it, useHarness } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 
 // Redisson's own tests of RLock assert this (RedissonLockTest) and repeat it for other kinds of lock, asserted here of a
 // client for Node. A thread of theirs is a context, or a client of its own.
 
 describe.each(lockKinds)('conformance: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const clients = (count: number): Promise<LockClient[]> =>
-    Promise.all(Array.from({ length: count }, () => harness.client()))
+    Promise.all(Array.from({ length: count }, () => rig.client()))
 
   it('remainTimeToLive is the lease asked for, about the watchdog time-out for a watched lock, and -2 when free', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     expect(await lock.remainTimeToLive()).toBe(-2)
     await lock.lock(3_600_000)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(3_590_000)
@@ -27,33 +27,33 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
 
   it('tryLock with a wait is false when the lock stayed held, and not before the wait is over', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const held = kind.of(one, harness.name())
+    const held = kind.of(one, rig.name())
     await held.lock()
     const startedAt = performance.now()
-    expect(await kind.rivalOf(other, harness.name()).tryLock(300)).toBe(false)
+    expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(false)
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299)
-    expect(await kind.rivalOf(other, harness.name()).tryLock()).toBe(false)
+    expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(false)
     await held.unlock()
-    expect(await kind.rivalOf(other, harness.name()).tryLock(300)).toBe(true)
+    expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(true)
   })
 
   it('forceUnlock frees the lock from any handle, and says whether anybody held it', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const held = kind.of(one, harness.name())
+    const held = kind.of(one, rig.name())
     await held.lock()
-    expect(await kind.of(other, harness.name()).forceUnlock()).toBe(true)
+    expect(await kind.of(other, rig.name()).forceUnlock()).toBe(true)
     expect(await held.isLocked()).toBe(false)
-    expect(await kind.of(other, harness.name()).forceUnlock()).toBe(false)
+    expect(await kind.of(other, rig.name()).forceUnlock()).toBe(false)
     await expect(held.unlock()).rejects.toThrow(NotLockOwnerError)
 
     await held.lock()
-    expect(await kind.of(one, harness.name()).forceUnlock()).toBe(true)
-    expect(await kind.rivalOf(other, harness.name()).tryLock()).toBe(true)
+    expect(await kind.of(one, rig.name()).forceUnlock()).toBe(true)
+    expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(true)
   })
 
   it('a lease that ends lets the waiter in, and the unlock of the old owner throws and takes nothing away (I1)', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const [old, next] = [kind.of(one, harness.name()), kind.rivalOf(other, harness.name())]
+    const [old, next] = [kind.of(one, rig.name()), kind.rivalOf(other, rig.name())]
     const hold = await old.lock(400)
     await next.lock()
     expect(hold.signal.aborted).toBe(true)
@@ -65,7 +65,7 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
 
   it('isHeldByCurrentContext and isHeldByThread are true for the owner only', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, harness.name())
+    const lock = kind.of(one, rig.name())
     await one.run(async () => {
       const me = one.currentThreadId!
       expect(await lock.isHeldByCurrentContext()).toBe(false)
@@ -79,8 +79,8 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
         expect(await lock.isHeldByThread(me)).toBe(true)
       })
       await other.run(async () => {
-        expect(await kind.of(other, harness.name()).isHeldByCurrentContext()).toBe(false)
-        expect(await kind.of(other, harness.name()).isHeldByThread(me)).toBe(false)
+        expect(await kind.of(other, rig.name()).isHeldByCurrentContext()).toBe(false)
+        expect(await kind.of(other, rig.name()).isHeldByThread(me)).toBe(false)
       })
       await lock.unlock()
       expect(await lock.isHeldByCurrentContext()).toBe(false)
@@ -90,12 +90,12 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
 
   it('isLocked is the same for the owner and for everybody else', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, harness.name())
+    const lock = kind.of(one, rig.name())
     const seen = (): Promise<boolean[]> =>
       Promise.all([
         lock.isLocked(),
         one.run(() => lock.isLocked()),
-        kind.of(other, harness.name()).isLocked(),
+        kind.of(other, rig.name()).isLocked(),
       ])
     expect(await seen()).toEqual([false, false, false])
     await one.run(async () => {
@@ -108,17 +108,17 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
 
   it('unlock by anybody but the owner is NotLockOwnerError, and the owner keeps the lock', async () => {
     const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, harness.name())
+    const lock = kind.of(one, rig.name())
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
     await one.run(async () => {
-      await expect(lock.unlock()).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: harness.name() })
+      await expect(lock.unlock()).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: rig.name() })
       await lock.lock()
-      await expect(kind.of(other, harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
-      await expect(other.run(() => kind.of(other, harness.name()).unlock())).rejects.toThrow(
+      await expect(kind.of(other, rig.name()).unlock()).rejects.toThrow(NotLockOwnerError)
+      await expect(other.run(() => kind.of(other, rig.name()).unlock())).rejects.toThrow(
         NotLockOwnerError,
       )
       await expect(one.fork(() => lock.unlock())).rejects.toThrow(NotLockOwnerError)
-      await expect(kind.of(one.thread(), harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
+      await expect(kind.of(one.thread(), rig.name()).unlock()).rejects.toThrow(NotLockOwnerError)
       expect(await lock.getHoldCount()).toBe(1)
       await lock.unlock()
       await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
@@ -126,24 +126,24 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('lock and unlock can be repeated, by one object and by several', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     for (let i = 0; i < 20; i += 1) {
       await lock.lock()
       await lock.unlock()
-      expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
-      await kind.of(locks, harness.name()).forceUnlock()
+      expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
+      await kind.of(locks, rig.name()).forceUnlock()
     }
     expect(await lock.isLocked()).toBe(false)
   })
 })
 
 describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('three locks of 10 s and two unlocks leave the lease as it is: neither longer nor shorter', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       for (let level = 0; level < 3; level += 1) {
         await lock.lock(10_000)
@@ -158,8 +158,8 @@ describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
   })
 
   it('getHoldCount goes 0, 1, 2, 1, 0', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const counts = [await lock.getHoldCount()]
       for (const step of [() => lock.lock(), () => lock.lock(), () => lock.unlock(), () => lock.unlock()]) {
@@ -171,17 +171,17 @@ describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
   })
 
   it("after one of two unlocks the lock is still the owner's, and still closed to others", async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
-    const lock = kind.of(one, harness.name())
+    const [one, other] = [await rig.client(), await rig.client()]
+    const lock = kind.of(one, rig.name())
     await one.run(async () => {
       await lock.lock()
       await lock.lock()
       await lock.unlock()
       expect(await lock.getHoldCount()).toBe(1)
-      expect(await kind.rivalOf(other, harness.name()).tryLock()).toBe(false)
-      expect(await one.fork(() => kind.rivalOf(one, harness.name()).tryLock())).toBe(false)
+      expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(false)
+      expect(await one.fork(() => kind.rivalOf(one, rig.name()).tryLock())).toBe(false)
       await lock.unlock()
     })
-    expect(await kind.rivalOf(other, harness.name()).tryLock()).toBe(true)
+    expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(true)
   })
 })

@@ -3,9 +3,8 @@ import { LockClient, type Hold, type LockClientOptions } from '../../src/index.j
 import { INBOX_PREFIX } from '../../src/keys.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { carrierOf, carrierPackage, onNodeRedis } from './support/carrier.js'
-import { eventually } from './support/harness.js'
 import { kinds, usePlace, type Kind, type Place, type Settings } from './support/places.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 import { useWarnings, type Warnings } from './support/warnings.js'
 
 const NAME = 'order:42'

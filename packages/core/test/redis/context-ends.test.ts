@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals'
-import { eventually } from './support/harness.js'
-import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
+import { eventually } from './support/rig.js'
+import { describe, it, useRig, useSmallPrograms } from './support/together.js'
 
 const CODE = 'HOLDFAST_HOLD_OUTLIVES_CONTEXT'
 
 describe('a context that ends with levels still held', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const start = useSmallPrograms()
   const given = (): string => `const NAME = '${harness.name()}'; const lock = locks.getLock(NAME)
     async function forgetful() { await lock.lock() }\n`

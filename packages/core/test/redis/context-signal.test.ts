@@ -6,7 +6,7 @@ import { getElection } from '../../src/entries/election/index.js'
 import { detached, InvalidArgumentError, type AcquireOptions, type LockClient } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 
 /** Every way to wait, for something that somebody else has. */
 const waits = (
@@ -52,7 +52,7 @@ const makings: [string, () => { signal: AbortSignal; abort: (reason?: unknown) =
 ]
 
 describe('the signal of a context', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   const takeAll = async (name: string): Promise<() => Promise<void>> => {
     const other = await harness.client()

@@ -1,10 +1,9 @@
 import { expect } from '@jest/globals'
 import { FaultProxy, type WorkerProcess } from '@holdfast/faults/harness'
 import { acquireScript } from '../../src/scripts/lock.js'
-import { eventually, redisUrl } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon } from './support/rig.js'
-import { describe, it, useHarness, useLockWorkers } from './support/together.js'
+import { eventually, redisUrl, soon } from './support/rig.js'
+import { describe, it, useRig, useLockWorkers } from './support/together.js'
 
 // Longer than it takes a busy machine to end a process.
 const LEASE_MS = 3_000
@@ -12,13 +11,13 @@ const LEASE_MS = 3_000
 // A lock is granted to a waiter only while all who stand in the queue are connected, and for as long as that waiter's client was
 // last heard of: a dead one delays nobody, a stopped one for two of its ticks, and one more of whoever is next.
 describe('a waiting process', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const start = useLockWorkers()
 
   const subscribed = (count: number): Promise<void> =>
     eventually(async () => {
-      const channel = `redisson_lock__channel:{${harness.name()}}`
-      return (await harness.admin.pubsub('NUMSUB', channel))[1] === count
+      const channel = `redisson_lock__channel:{${rig.name()}}`
+      return (await rig.admin.pubsub('NUMSUB', channel))[1] === count
     })
 
   it.each<[string, (worker: WorkerProcess) => Promise<unknown>, number]>([
@@ -26,11 +25,11 @@ describe('a waiting process', () => {
     ['stopped delays others for its life', (worker) => worker.pause(), 500],
   ])('a waiting process that was %s in another process (I4, I7)', async (_what, end, resyncInterval) => {
     const worker = await start()
-    const [holding, waiting] = [await harness.client(), await harness.client({ resyncInterval })]
-    const hold = await holding.getLock(harness.name()).acquire()
-    const first = worker.call('acquire', harness.name()).catch(() => 'dead')
+    const [holding, waiting] = [await rig.client(), await rig.client({ resyncInterval })]
+    const hold = await holding.getLock(rig.name()).acquire()
+    const first = worker.call('acquire', rig.name()).catch(() => 'dead')
     await subscribed(1)
-    const second = waiting.getLock(harness.name()).acquire()
+    const second = waiting.getLock(rig.name()).acquire()
     await subscribed(2)
     await end(worker)
     await hold.release()
@@ -39,9 +38,9 @@ describe('a waiting process', () => {
 
     worker.resume()
     const owner = (await first) as string
-    expect(await harness.admin.hgetall(harness.name())).toEqual(owner === 'dead' ? {} : { [owner]: '1' })
+    expect(await rig.admin.hgetall(rig.name())).toEqual(owner === 'dead' ? {} : { [owner]: '1' })
     if (owner !== 'dead') {
-      expect(await worker.call('release', harness.name())).toBe('released')
+      expect(await worker.call('release', rig.name())).toBe('released')
     }
   })
 
@@ -54,17 +53,17 @@ describe('a waiting process', () => {
         HOLDFAST_TEST_WATCHDOG: `${LEASE_MS}`,
       })
       // Redis has the script by then: the reply that gets lost is that of the acquire, and not that there is no such script.
-      await (await harness.client()).getLock(harness.name()).withLock(() => undefined)
+      await (await rig.client()).getLock(rig.name()).withLock(() => undefined)
       const fault = proxy.loseReply(runsOf(acquireScript))
-      const granted = worker.call('acquire', harness.name()).catch(() => 'dead')
+      const granted = worker.call('acquire', rig.name()).catch(() => 'dead')
       await fault.happened
       const grantedAt = performance.now()
       proxy.refuse()
       await worker.kill()
       expect(await granted).toBe('dead')
-      expect(await harness.admin.exists(harness.name())).toBe(1)
-      const others = await harness.client({ resyncInterval: 60_000 })
-      const next = await soon(others.getLock(harness.name()).acquire(), 2 * LEASE_MS)
+      expect(await rig.admin.exists(rig.name())).toBe(1)
+      const others = await rig.client({ resyncInterval: 60_000 })
+      const next = await soon(others.getLock(rig.name()).acquire(), 2 * LEASE_MS)
       // Room for a busy machine.
       expect(performance.now() - grantedAt).toBeLessThan(2 * LEASE_MS)
       expect(await next.release()).toBe('released')

@@ -3,7 +3,7 @@ import { from, type Observable } from 'rxjs'
 import { Readable } from 'node:stream'
 import { Locked } from '../../src/entries/decorators/index.js'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
-import { useHarness } from './support/harness.js'
+import { useRig } from './support/rig.js'
 
 type Decorate = (method: unknown, context: unknown) => (this: unknown) => Promise<unknown>
 
@@ -14,7 +14,7 @@ function decorated(method: unknown, client: LockClient, name: string): () => Pro
 }
 
 describe('a method whose work is done when its result is read', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it.each([
     ['an async generator', async function* () {}],

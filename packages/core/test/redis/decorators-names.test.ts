@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
-import { useHarness } from './support/harness.js'
+import { useRig } from './support/rig.js'
 
 const here = (): Promise<string> => Promise.resolve(currentHold()!.lockName)
 
 describe('the name that @Locked takes', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let client: LockClient
   beforeEach(async () => {
     client = await harness.client()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
-import { usePrivateServer } from './support/private-server.js'
+import { useRig } from './support/rig.js'
 
 /** One method under each policy; each counts its runs, and how many ran with a hold. */
 const makeJobs = (client: LockClient) => {
@@ -39,7 +39,7 @@ const makeJobs = (client: LockClient) => {
 }
 
 describe('@Locked while Redis is down', () => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
   // How long ioredis keeps a timer after `disconnect` of what is closed already.
   const client = (): Promise<LockClient> =>
     redis.client({ unavailableTimeoutMs: 1_000 }, redis.connection({ disconnectTimeout: 50 }))

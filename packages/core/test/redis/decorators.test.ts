@@ -7,7 +7,7 @@ import {
   type LockClient,
   type LockHold,
 } from '../../src/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 
 /** `@Locked` as a compiler with `experimentalDecorators` applies it. */
 function applyLegacy(prototype: object, method: string, decorator: (...args: never[]) => unknown): void {
@@ -17,7 +17,7 @@ function applyLegacy(prototype: object, method: string, decorator: (...args: nev
 }
 
 describe('@Locked', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it('excludes callers of the same name, of one object, of others, and of other clients', async () => {
     const name = `${harness.name()}:{0}`

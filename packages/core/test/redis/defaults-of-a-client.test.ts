@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockTimeoutError, type LockClient } from '../../src/index.js'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { eventually, signalled, sleep, useRig } from './support/rig.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -27,12 +27,12 @@ function minutesInAMoment(): Clock {
 }
 
 describe.each(exclusiveKinds)('defaults of a client: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('waitMs limits each call that would wait for ever; a try stays one attempt', async () => {
-    const locks = await harness.client({ waitMs: 20 })
-    const lock = kind.of(locks, harness.name())
-    const hold = await kind.rivalOf(await harness.client(), harness.name()).acquire()
+    const locks = await rig.client({ waitMs: 20 })
+    const lock = kind.of(locks, rig.name())
+    const hold = await kind.rivalOf(await rig.client(), rig.name()).acquire()
     for (const call of [
       () => lock.acquire(),
       () => lock.lock(),
@@ -52,8 +52,8 @@ describe.each(exclusiveKinds)('defaults of a client: $name', (kind) => {
   })
 
   it('leaseMs is the lease of each call without one, not renewed but with renew', async () => {
-    const locks = await harness.client({ leaseMs: LEASE_MS })
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client({ leaseMs: LEASE_MS })
+    const lock = kind.of(locks, rig.name())
     const lifeOf = async (taking: Promise<unknown>): Promise<number> => {
       await taking
       const left = await lock.remainTimeToLive()
@@ -70,45 +70,45 @@ describe.each(exclusiveKinds)('defaults of a client: $name', (kind) => {
 })
 
 describe('defaults of a client', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('are those of semaphores and their permits', async () => {
-    const locks = await harness.client({ waitMs: 20, leaseMs: LEASE_MS })
-    const semaphore = locks.getSemaphore(harness.name('a'))
+    const locks = await rig.client({ waitMs: 20, leaseMs: LEASE_MS })
+    const semaphore = locks.getSemaphore(rig.name('a'))
     await semaphore.trySetPermits(1)
     await semaphore.acquire()
     await expect(semaphore.acquire()).rejects.toThrow(LockTimeoutError)
-    await harness.admin.del(harness.name('a'))
-    const permits = locks.getPermitExpirableSemaphore(harness.name('b'))
+    await rig.admin.del(rig.name('a'))
+    const permits = locks.getPermitExpirableSemaphore(rig.name('b'))
     await permits.trySetPermits(1)
     const permit = await permits.acquirePermit({})
     expect(permit.trustedForMs).toBeLessThan(LEASE_MS)
     await expect(permits.acquire()).rejects.toThrow(LockTimeoutError)
     await permit.release()
     await Promise.all(
-      (await harness.admin.keys(`*${harness.name('b')}*`)).map((key) => harness.admin.del(key)),
+      (await rig.admin.keys(`*${rig.name('b')}*`)).map((key) => rig.admin.del(key)),
     )
   })
 
   it.each([{ waitMs: -1 }, { waitMs: Infinity }, { leaseMs: 0 }, { leaseMs: 2 ** 31 }])(
     'are refused where they make no sense: %j',
     async (options) => {
-      await expect(harness.client(options)).rejects.toThrow(InvalidArgumentError)
+      await expect(rig.client(options)).rejects.toThrow(InvalidArgumentError)
     },
   )
 })
 
 describe('a wait without a limit', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const warnings = useWarnings()
   const CODE = 'HOLDFAST_ENDLESS_WAIT'
-  const quick = (): Promise<LockClient> => harness.client({ runtime: minutesInAMoment() })
+  const quick = (): Promise<LockClient> => rig.client({ runtime: minutesInAMoment() })
 
   it('a wait without a limit that lasts a minute is told of, once per name, with the holder and what to do', async () => {
-    const holder = await harness.client({ clientName: 'the-holder' })
+    const holder = await rig.client({ clientName: 'the-holder' })
     const locks = await quick()
-    const hold = await holder.getLock(harness.name()).acquire()
-    const waits = [1, 2].map(() => locks.getLock(harness.name()).acquire())
+    const hold = await holder.getLock(rig.name()).acquire()
+    const waits = [1, 2].map(() => locks.getLock(rig.name()).acquire())
     await eventually(() => warnings.of(CODE).length > 0)
     const [warning, ...more] = await warnings.delivered(CODE)
     expect(more).toEqual([])
@@ -120,17 +120,17 @@ describe('a wait without a limit', () => {
   })
 
   it('on purpose, or for oneself, is not told of by it; nor one that has a limit', async () => {
-    const holder = await harness.client()
+    const holder = await rig.client()
     const locks = await quick()
-    const hold = await holder.getLock(harness.name()).acquire()
-    const told = await holder.getLock(harness.name('told')).acquire()
+    const hold = await holder.getLock(rig.name()).acquire()
+    const told = await holder.getLock(rig.name('told')).acquire()
     const waits = [
-      locks.getLock(harness.name()).acquire({ waitMs: Infinity }),
-      locks.getLock(harness.name()).acquire({ waitMs: 600_000 }),
-      locks.getLock(harness.name('told')).acquire(),
+      locks.getLock(rig.name()).acquire({ waitMs: Infinity }),
+      locks.getLock(rig.name()).acquire({ waitMs: 600_000 }),
+      locks.getLock(rig.name('told')).acquire(),
     ]
-    await eventually(() => warnings.of(CODE, harness.name('told')).length > 0)
-    expect(await warnings.delivered(CODE, harness.name())).toHaveLength(0)
+    await eventually(() => warnings.of(CODE, rig.name('told')).length > 0)
+    expect(await warnings.delivered(CODE, rig.name())).toHaveLength(0)
     await Promise.all([hold, told].map((each) => each.release()))
     for (const wait of waits) {
       await (await wait).release()
@@ -138,7 +138,7 @@ describe('a wait without a limit', () => {
   })
 
   it('for a share of another client, inside the run of a share, is told of: each may need the other', async () => {
-    const names = ['first', 'second'].map((each) => `${harness.name()}-${each}`)
+    const names = ['first', 'second'].map((each) => `${rig.name()}-${each}`)
     const given = new AbortController()
     const begun = [signalled(), signalled()]
     const needs = async (i: number): Promise<unknown> => {
@@ -160,9 +160,9 @@ describe('a wait without a limit', () => {
 
   it('for permits, and for a latch, is told of too', async () => {
     const locks = await quick()
-    const semaphore = locks.getSemaphore(harness.name('seats'))
+    const semaphore = locks.getSemaphore(rig.name('seats'))
     await semaphore.trySetPermits(0)
-    const latch = locks.getCountDownLatch(harness.name('steps'))
+    const latch = locks.getCountDownLatch(rig.name('steps'))
     await latch.trySetCount(1)
     const waits = [semaphore.acquire(2), latch.await()]
     await eventually(() => warnings.of(CODE).length === 2)
@@ -173,6 +173,6 @@ describe('a wait without a limit', () => {
     await latch.countDown()
     await Promise.all(waits)
     await semaphore.release(0)
-    await harness.admin.del(harness.name('seats'))
+    await rig.admin.del(rig.name('seats'))
   })
 })

@@ -4,13 +4,13 @@ import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
+import { eventually, redisUrl, signalled, useRig } from './support/rig.js'
 
 const DEMO = fileURLToPath(new URL('../../../../examples/demo/main.mjs', import.meta.url))
 const LIMIT_MS = 180_000
 
 describe('the demo', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let folder: string
   let demo: ChildProcess
 

@@ -4,14 +4,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
 import { LOCK_CHANNELS, LockClient } from '../../src/index.js'
-import { eventually, redisUrl, useHarness } from './support/harness.js'
+import { eventually, redisUrl, useRig } from './support/rig.js'
 import { root } from './support/markdown.js'
 import { useSeen } from './support/seen.js'
 
 const run = promisify(execFile)
 
 describe('what is published', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const seen = useSeen()
   let locks: LockClient
 
@@ -197,7 +197,7 @@ describe('what is published', () => {
 })
 
 describe('subscribers', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it('subscribers of one moment alone are told all that is known by then', async () => {
     const seen: unknown[] = []

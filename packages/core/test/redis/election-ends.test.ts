@@ -8,8 +8,7 @@ import {
   type ElectionOptions,
 } from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
-import { eventually, signalled } from './support/harness.js'
-import { soon } from './support/rig.js'
+import { eventually, signalled, soon } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
 import { describe, it, useRig } from './support/together.js'
 

@@ -17,10 +17,10 @@ import {
   type ElectionOptions,
 } from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
-const harness = useHarness()
+const harness = useRig({ redis: 'all' })
 const warnings = useWarnings()
 let one: LockClient
 let other: LockClient

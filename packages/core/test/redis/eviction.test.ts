@@ -1,14 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockClient, LockLostError, type LockEvents } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
-import { usePrivateServer } from './support/private-server.js'
-import { soon } from './support/rig.js'
+import { soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const CODE = 'HOLDFAST_EVICTION'
 
 describe('eviction', () => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
   const warnings = useWarnings()
 
   // One setting at a time: before version 7, Redis takes no more.

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { redisUrl, useHarness } from './support/harness.js'
+import { redisUrl, useRig } from './support/rig.js'
 
 const MAIN = fileURLToPath(new URL('../../../../examples/recursion/main.mjs', import.meta.url))
 
 describe('examples/recursion', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   const run = (...args: string[]): Promise<{ code: number | null; output: string }> =>
     new Promise((resolve, reject) => {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { eventually, redisUrl, useHarness } from './support/harness.js'
+import { eventually, redisUrl, useRig } from './support/rig.js'
 
 const EXAMPLES = new URL('../../../../examples/', import.meta.url)
 const LIMIT_MS = 180_000
 
 describe('the example', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let running: ChildProcess | undefined
   afterEach(() => {
     if (running?.exitCode === null) running.kill('SIGKILL')

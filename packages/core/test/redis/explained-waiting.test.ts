@@ -3,8 +3,7 @@ import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../
 import { getElection } from '../../src/entries/election/index.js'
 import { outcomeOf } from './support/behind.js'
 import { campaign } from './support/campaign.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 // A caller that waits, or has waited in vain, is told why.

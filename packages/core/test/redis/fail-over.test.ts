@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { eventually, signalled } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { useMovingPrimary } from './support/moving-primary.js'
-import { soon } from './support/rig.js'
+import { eventually, signalled, soon } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Hold, Lock, LockClient, LockClientOptions } from '../../src/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // A forced release and the message that tells of it reach a client on connections of their own, in whatever order.
 

@@ -2,12 +2,11 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Hold, LockClient, LockClientOptions } from '../../src/index.js'
 import { releaseScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served, type Standing } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { lastingWork } from './support/lasting-work.js'
 import { staysByDesign } from './support/lasting-keys.js'
 import { outdatedLives, repeatedRuns } from './support/grant-cases.js'
 import { passer } from './support/passing.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 
 // A fair lock that is granted to a waiter by the release before it.

@@ -3,9 +3,8 @@ import { ManualClock, type FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Two things may happen at the same time, one interleaving per test.
 

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
-import { sleep } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
-import { soon, useRig } from './support/rig.js'
+import { sleep, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually, sleep } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 // One line with Java clients in it, who are replayed by hand.
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { FairLine } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 

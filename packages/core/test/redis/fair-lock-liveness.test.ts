@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually, sleep } from './support/harness.js'
-import { soon } from './support/rig.js'
+import { eventually, sleep, soon } from './support/rig.js'
 import { describe, it, own, useRig } from './support/together.js'
 
 // Who of the waiters lives, and what becomes of those who were taken for dead.

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually, sleep } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 // Redis goes away while callers stand in the queue. Nobody is dead, and nobody overtakes.
 

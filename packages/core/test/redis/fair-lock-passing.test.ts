@@ -4,12 +4,11 @@ import { renameScript } from '../../src/scripts/fair-lock.js'
 import { renewScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { lastingWork } from './support/lasting-work.js'
 import { passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
 
 // A fair lock that goes, inside a process, to those who stand directly behind each other in the queue.

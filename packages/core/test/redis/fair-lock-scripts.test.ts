@@ -13,8 +13,7 @@ import {
   type FairReleaseArguments,
 } from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const [A, B, C] = ['a~1:1', 'b~1:1', 'c~1:1']

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // The keys of a fair lock in Redis, byte for byte.
 

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, NotLockOwnerError, LockClient, type Hold } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually, useHarness } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
-import { soon } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Redisson's own tests of RFairLock assert this (RedissonFairLockTest) beyond those of RLock, asserted here of a client
 // for Node.
@@ -12,19 +11,19 @@ import { soon } from './support/rig.js'
 const PATIENCE_MS = 300_000
 const LABELS = 'abcdefgh'.split('')
 
-const harness = useHarness()
+const rig = useRig({ redis: 'all' })
 let line: FairLine
 let clients: LockClient[]
 
 beforeEach(async () => {
-  line = new FairLine(harness.admin, harness.name())
-  clients = await Promise.all([harness.client(), harness.client(), harness.client()])
+  line = new FairLine(rig.admin, rig.name())
+  clients = await Promise.all([rig.client(), rig.client(), rig.client()])
 })
 
 const one = (): LockClient => clients[0]!
 const clientOf = (label: string): LockClient => clients[LABELS.indexOf(label) % clients.length]!
 const lastTime = async (): Promise<number> =>
-  Number((await harness.admin.zrange(line.keys.timeouts, '-1', '-1', 'WITHSCORES'))[1])
+  Number((await rig.admin.zrange(line.keys.timeouts, '-1', '-1', 'WITHSCORES'))[1])
 
 describe('conformance: order', () => {
   it('waiters of three clients get the lock exactly in the order in which they came (I10)', async () => {
@@ -72,7 +71,7 @@ describe('conformance: order', () => {
   })
 
   it('a try that does not wait is refused while somebody stands in the queue, and the lock is free (I10)', async () => {
-    const first = new JavaFairClient(harness.admin, harness.name())
+    const first = new JavaFairClient(rig.admin, rig.name())
     const holder = await line.lockOf(one()).acquire()
     await first.acquire()
     await holder.release()
@@ -85,13 +84,13 @@ describe('conformance: order', () => {
   it('the queue of a key prefix is that of the whole name', async () => {
     const prefixed = await Promise.all(
       [0, 1].map(async () => {
-        const connection = harness.connection({ keyPrefix: 'app:' })
+        const connection = rig.connection({ keyPrefix: 'app:' })
         return LockClient.connect(carrierOf(connection))
       }),
     )
-    const whole = new FairLine(harness.admin, `app:${harness.name()}`)
-    const holder = await prefixed[0]!.getFairLock(harness.name()).acquire()
-    const waiting = prefixed[1]!.getFairLock(harness.name()).acquire()
+    const whole = new FairLine(rig.admin, `app:${rig.name()}`)
+    const holder = await prefixed[0]!.getFairLock(rig.name()).acquire()
+    const waiting = prefixed[1]!.getFairLock(rig.name()).acquire()
     await eventually(async () => (await whole.length()) === 1)
     await holder.release()
     await (await soon(waiting)).release()

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { NotLockOwnerError, type FencedLock, type Hold, type LockClient } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 const keys = fencedKeys(rig)

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type FencedLock, type LockClient } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
-import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 const rig = useRig()
 const keys = fencedKeys(rig)

@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals'
 import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { handOver } from '../../src/entries/travel/index.js'
-import { eventually, signalled } from './support/harness.js'
+import { eventually, signalled } from './support/rig.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { describe, it, useHarness } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NOBODY = 'nobody~aaaaaaaaaaaaaaaaaaaaa:1'
 
@@ -16,35 +16,35 @@ const shownBy = async (locks: LockClient, name: string): Promise<string[]> => {
 const ofOneLock = lockKinds.filter(({ locks }) => locks === 1)
 
 describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('takes the lock from the holder that was shown, and tells it', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
+    const [one, other] = [await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
-    const hold = await kind.of(one, harness.name()).acquire()
+    const hold = await kind.of(one, rig.name()).acquire()
     const told = signalled()
     hold.signal.addEventListener('abort', () => told.resolve())
-    const [holder] = await shownBy(other, harness.name())
-    expect(await kind.of(other, harness.name()).forceUnlock({ holder })).toBe(true)
+    const [holder] = await shownBy(other, rig.name())
+    expect(await kind.of(other, rig.name()).forceUnlock({ holder })).toBe(true)
     await told.promise
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'forced' })
-    expect(await kind.holds(harness.admin, harness.name())).toEqual({})
-    expect(await kind.of(other, harness.name()).forceUnlock({ holder })).toBe(false)
+    expect(await kind.holds(rig.admin, rig.name())).toEqual({})
+    expect(await kind.of(other, rig.name()).forceUnlock({ holder })).toBe(false)
   })
 
   it('leaves the lock to a holder that came in since, and names it (I1)', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
-    const lock = kind.of(one, harness.name())
+    const [one, other] = [await rig.client(), await rig.client()]
+    const lock = kind.of(one, rig.name())
     const first = await lock.acquire()
-    const [holder = ''] = await shownBy(other, harness.name())
+    const [holder = ''] = await shownBy(other, rig.name())
     await first.release()
     const second = await lock.acquire()
     const refused: unknown = await kind
-      .of(other, harness.name())
+      .of(other, rig.name())
       .forceUnlock({ holder })
       .catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(HolderChangedError)
-    const now = await shownBy(other, harness.name())
+    const now = await shownBy(other, rig.name())
     expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', owner: holder, holder: { owner: now[0] } })
     expect(second.signal.aborted).toBe(false)
     await second.verify()
@@ -52,11 +52,11 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
   })
 
   it('forceUnlock in the holder’s own client loses the named hold before the call returns, and no other', async () => {
-    const one = await harness.client()
+    const one = await rig.client()
     one.on('lost', () => undefined)
-    const lock = kind.of(one, harness.name())
+    const lock = kind.of(one, rig.name())
     const hold = await lock.acquire()
-    const [holder] = await shownBy(one, harness.name())
+    const [holder] = await shownBy(one, rig.name())
     await expect(lock.forceUnlock({ holder: NOBODY })).rejects.toThrow(HolderChangedError)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
@@ -65,27 +65,27 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
   })
 
   it('lets a waiter in', async () => {
-    const [one, other, third] = [await harness.client(), await harness.client(), await harness.client()]
+    const [one, other, third] = [await rig.client(), await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
-    await kind.of(one, harness.name()).acquire()
-    const waiting = kind.rivalOf(other, harness.name()).acquire()
-    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
-    const [holder] = await shownBy(third, harness.name())
-    expect(await kind.of(third, harness.name()).forceUnlock({ holder })).toBe(true)
+    await kind.of(one, rig.name()).acquire()
+    const waiting = kind.rivalOf(other, rig.name()).acquire()
+    await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
+    const [holder] = await shownBy(third, rig.name())
+    expect(await kind.of(third, rig.name()).forceUnlock({ holder })).toBe(true)
     expect(await (await waiting).release()).toBe('released')
   })
 })
 
 describe('forceUnlock({ holder })', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('forceUnlock({ holder }) of one reader ends its hold alone, and the lock lasts as long as those of the others', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
+    const [one, other] = [await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
-    const lock = one.getReadWriteLock(harness.name())
+    const lock = one.getReadWriteLock(rig.name())
     const long = await lock.readLock().acquire({ leaseMs: 60_000 })
     const short = await lock.readLock().acquire({ leaseMs: 20_000 })
-    const theirs = other.getReadWriteLock(harness.name())
+    const theirs = other.getReadWriteLock(rig.name())
     expect(await theirs.readLock().forceUnlock({ holder: long.owner })).toBe(true)
     await eventually(() => long.signal.aborted)
     expect(short.signal.aborted).toBe(false)
@@ -98,11 +98,11 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('forceUnlock({ holder }) of a writer that also reads takes the write lock, and it reads on', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
+    const [one, other] = [await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
-    const theirs = other.getReadWriteLock(harness.name())
+    const theirs = other.getReadWriteLock(rig.name())
     await one.run(async () => {
-      const lock = one.getReadWriteLock(harness.name())
+      const lock = one.getReadWriteLock(rig.name())
       const write = await lock.writeLock().acquire()
       const read = await lock.readLock().acquire()
       await expect(theirs.writeLock().forceUnlock({ holder: read.owner })).rejects.toThrow(HolderChangedError)
@@ -117,38 +117,38 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('forceUnlock({ holder }) of a multi lock takes the member that this owner has, and the whole is lost with it', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
+    const [one, other] = [await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
     const multi = (locks: LockClient) =>
-      locks.getMultiLock(locks.getLock(harness.name()), locks.getLock(harness.name('second')))
+      locks.getMultiLock(locks.getLock(rig.name()), locks.getLock(rig.name('second')))
     const hold = await multi(one).acquire()
     await expect(multi(other).forceUnlock({ holder: NOBODY })).rejects.toThrow(HolderChangedError)
     expect(hold.signal.aborted).toBe(false)
     expect(await multi(other).forceUnlock({ holder: hold.owner })).toBe(true)
     await eventually(() => hold.signal.aborted)
-    expect(await other.getLock(harness.name()).isLocked()).toBe(false)
+    expect(await other.getLock(rig.name()).isLocked()).toBe(false)
     await hold.release().catch(() => undefined)
     await multi(other).forceUnlock()
   })
 
   it('takes a hold that was handed over, as it was shown, and leaves any other', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
-    const lock = one.getLock(harness.name())
+    const [one, other] = [await rig.client(), await rig.client()]
+    const lock = one.getLock(rig.name())
     await handOver(await lock.acquire())
-    const [holder = ''] = await shownBy(other, harness.name())
+    const [holder = ''] = await shownBy(other, rig.name())
     expect(holder).toMatch(/^handover~[\da-f]{8}…$/)
     const wrong = holder.replace(/.…$/, (end) => (end.startsWith('0') ? '1…' : '0…'))
     const refused: unknown = await lock.forceUnlock({ holder: wrong }).catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', holder: { owner: holder, handedOver: true } })
-    const [secret = ''] = Object.keys(await harness.admin.hgetall(harness.name()))
+    const [secret = ''] = Object.keys(await rig.admin.hgetall(rig.name()))
     expect(JSON.stringify(refused) + String(refused)).not.toContain(secret.slice(0, 30))
     expect(await lock.forceUnlock({ holder })).toBe(true)
   })
 
   it('by an object of another kind touches nothing of a lock that several own', async () => {
-    const one = await harness.client()
-    const read = await one.getReadWriteLock(harness.name()).readLock().acquire()
-    for (const lock of [one.getLock(harness.name()), one.getFairLock(harness.name())]) {
+    const one = await rig.client()
+    const read = await one.getReadWriteLock(rig.name()).readLock().acquire()
+    for (const lock of [one.getLock(rig.name()), one.getFairLock(rig.name())]) {
       await expect(lock.forceUnlock({ holder: read.owner })).rejects.toThrow(HolderChangedError)
     }
     await read.verify()
@@ -156,7 +156,7 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it.each<[unknown]>([[''], [42], [null]])('%p is no holder', async (holder) => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     await expect(lock.forceUnlock({ holder } as object)).rejects.toThrow(InvalidArgumentError)
   })
 })

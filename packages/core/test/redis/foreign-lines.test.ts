@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals'
 import type { Lock, LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually } from './support/harness.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 import { describe, it, useRig } from './support/together.js'
 
 // Somebody else wrote under the names that Holdfast keeps beside a lock: another type, or values that make no sense.

@@ -14,8 +14,7 @@ import { heartbeatScript } from '../../src/scripts/fair-lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { foreignKinds, TOKEN } from './support/foreign-kinds.js'
-import { eventually, signalled } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const LONG_MS = 60_000

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { AnyLock, LockClient, LockHold } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // A message that a lock was granted to a waiter counts only with what the waiter put in the queue. Without it, it is a doorbell.
 

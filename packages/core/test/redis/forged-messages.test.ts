@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { nextEvent } from './support/behind.js'
 
 // Whoever may publish can say what he likes to a client. Only what Redis answers counts.

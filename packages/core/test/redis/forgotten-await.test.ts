@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals'
-import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
+import { describe, it, useRig, useSmallPrograms } from './support/together.js'
 
 const HINT = /NotLockOwnerError[^]*Was `await` forgotten[^]*@typescript-eslint\/no-floating-promises/
 
 describe('an unlock() after a lock() that was not awaited', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const start = useSmallPrograms()
   const programs: Record<string, string> = {
     'outside contexts': 'lock.lock(); await lock.unlock()',

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Hold, LockClient } from '../../src/index.js'
 import { FairLine } from './support/fair-line.js'
-import { eventually, sleep } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { useLockWorkers } from './support/lock-workers.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 // A waiter of ours dies or is stopped in the queue, and a Java client waits behind it: it hears Redisson's message, or it
 // would sleep until the end of the lease that it was told of. Java is a bare subscription here.

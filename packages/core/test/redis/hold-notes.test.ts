@@ -3,9 +3,8 @@ import type { AnyLock, LockClient, LockTimeoutError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire, releaseCall } from '../../src/scripts/lock.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually, sleep } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
-import { useRig } from './support/rig.js'
+import { eventually, sleep, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 // A client with `describeHolds` notes its holds, and others hear of it.

@@ -11,10 +11,10 @@ import {
   type LockEvents,
 } from '../../src/index.js'
 import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually, signalled, sleep, useHarness as useHarnessAlone } from './support/harness.js'
+import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { Stalls } from './support/stalls.js'
-import { describe, it, useHarness, usePrivateServer } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
 /** When the signal aborted, on the clock of `performance.now`. */
@@ -45,26 +45,26 @@ async function renewed(look: () => Promise<unknown>): Promise<void> {
 }
 
 describeAlone('hold: a loss, and what the process is warned of', () => {
-  const harness = useHarnessAlone()
+  const rig = useRigAlone({ redis: 'all' })
   const warnings = useWarnings()
 
   itAlone('a loss that nobody listens to is one process warning', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
     const hold = await lock.acquire()
     await lock.forceUnlock()
     expect(await hold.release()).toBe('lost')
-    const warned = await warnings.delivered('HOLDFAST_LOST', harness.name())
+    const warned = await warnings.delivered('HOLDFAST_LOST', rig.name())
     expect(warned).toHaveLength(1)
     expect(warned[0]!.message).toMatch(/released by force[^]*hold\.signal/)
     await lock.acquire()
     await lock.forceUnlock()
-    expect(await warnings.delivered('HOLDFAST_LOST', harness.name())).toHaveLength(1)
+    expect(await warnings.delivered('HOLDFAST_LOST', rig.name())).toHaveLength(1)
   })
 
   itAlone('a loss that somebody listens to, by signal or by event, is no warning', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
     const { signal } = await lock.acquire()
     await lock.forceUnlock()
     expect(signal.aborted).toBe(true)
@@ -76,29 +76,29 @@ describeAlone('hold: a loss, and what the process is warned of', () => {
   })
 
   itAlone("a listener of 'lost' that throws harms nobody: a warning tells of it", async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const lost = signalled()
     locks.on('lost', () => {
       throw new Error('listener\nfailed')
     })
     locks.on('lost', () => lost.resolve())
-    const hold = await locks.getLock(harness.name()).acquire()
-    const other = await locks.getLock(harness.name('other')).acquire()
-    await harness.admin.del(harness.name())
+    const hold = await locks.getLock(rig.name()).acquire()
+    const other = await locks.getLock(rig.name('other')).acquire()
+    await rig.admin.del(rig.name())
     await lost.promise
     expect(hold.signal.aborted).toBe(true)
     const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener\\nfailed')
     expect(warned).toHaveLength(1)
-    await renewed(() => harness.admin.pttl(harness.name('other')))
+    await renewed(() => rig.admin.pttl(rig.name('other')))
     await other.verify()
     expect(await other.release()).toBe('released')
-    const next = await locks.getLock(harness.name()).acquire()
+    const next = await locks.getLock(rig.name()).acquire()
     expect(await next.release()).toBe('released')
   })
 })
 
 describe('hold: loss while Redis is silent', () => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
 
   it.each(['at once', 'after a renewal'])(
     'the signal aborts before the lease ends, when Redis falls silent %s (I3)',
@@ -232,42 +232,42 @@ describe('hold: loss while Redis is silent', () => {
 })
 
 describe('hold: loss', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('a deleted key is noticed by the next renewal, and told once as an event', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const events = lostEvents(locks)
-    const hold = await locks.getLock(harness.name()).acquire()
+    const hold = await locks.getLock(rig.name()).acquire()
     const abortedAt = aborted(hold)
-    await harness.admin.del(harness.name())
+    await rig.admin.del(rig.name())
     await abortedAt
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', owner: hold.owner })
     expect(events).toEqual([
-      { lockName: harness.name(), owner: hold.owner, error: hold.signal.reason as unknown },
+      { lockName: rig.name(), owner: hold.owner, error: hold.signal.reason as unknown },
     ])
     expect(await hold.release()).toBe('lost')
-    expect(await harness.admin.exists(harness.name())).toBe(0)
+    expect(await rig.admin.exists(rig.name())).toBe(0)
     expect(events).toHaveLength(1)
   })
 
   it('other locks of the client go on when one is lost (I7)', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
-    const lost = await locks.getLock(harness.name('lost')).acquire()
-    const kept = await locks.getLock(harness.name('kept')).acquire()
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const lost = await locks.getLock(rig.name('lost')).acquire()
+    const kept = await locks.getLock(rig.name('kept')).acquire()
     const abortedAt = aborted(lost)
-    await harness.admin.del(harness.name('lost'))
+    await rig.admin.del(rig.name('lost'))
     await abortedAt
-    await renewed(() => harness.admin.pttl(harness.name('kept')))
+    await renewed(() => rig.admin.pttl(rig.name('kept')))
     expect(kept.signal.aborted).toBe(false)
     await kept.verify()
     expect(await kept.release()).toBe('released')
   })
 
   it('verify sees a deletion at once, and what it sees is final', async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire()
+    const locks = await rig.client()
+    const hold = await locks.getLock(rig.name()).acquire()
     await hold.verify()
-    await harness.admin.del(harness.name())
+    await rig.admin.del(rig.name())
     hold.ensure()
     await expect(hold.verify()).rejects.toThrow(LockLostError)
     expect(reasonOf(hold)).toBe('gone')
@@ -281,12 +281,12 @@ describe('hold: loss', () => {
 
   it('maxHoldMs ends the renewal of a stuck holder: others get the lock, its signal aborts first', async () => {
     const [locks, others] = [
-      await harness.client({ lockWatchdogTimeout: 450, maxHoldMs: 700 }),
-      await harness.client(),
+      await rig.client({ lockWatchdogTimeout: 450, maxHoldMs: 700 }),
+      await rig.client(),
     ]
     const startedAt = performance.now()
-    const hold = await locks.getLock(harness.name()).acquire()
-    const next = await others.getLock(harness.name()).acquire()
+    const hold = await locks.getLock(rig.name()).acquire()
+    const next = await others.getLock(rig.name()).acquire()
     expect(hold.signal.aborted).toBe(true)
     expect(reasonOf(hold)).toBe('expired')
     expect(performance.now() - startedAt).toBeGreaterThan(690)
@@ -296,70 +296,70 @@ describe('hold: loss', () => {
 })
 
 describe.each(lockKinds)('hold, taken away: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
-    const [locks, others] = [await harness.client({ lockWatchdogTimeout: 3_000 }), await harness.client()]
-    const hold = await kind.of(locks, harness.name()).acquire()
+    const [locks, others] = [await rig.client({ lockWatchdogTimeout: 3_000 }), await rig.client()]
+    const hold = await kind.of(locks, rig.name()).acquire()
     const abortedAt = aborted(hold)
-    await kind.vanish(harness.admin, harness.name())
-    const next = await kind.rivalOf(others, harness.name()).acquire({ leaseMs: 20_000 })
+    await kind.vanish(rig.admin, rig.name())
+    const next = await kind.rivalOf(others, rig.name()).acquire({ leaseMs: 20_000 })
     await abortedAt
     expect(reasonOf(hold)).toBe('gone')
     expect(await hold.release()).toBe('lost')
     await next.verify()
-    expect(await kind.holds(harness.admin, harness.name())).toEqual({ [next.owner]: '1' })
+    expect(await kind.holds(rig.admin, rig.name())).toEqual({ [next.owner]: '1' })
     expect(await next.release()).toBe('released')
   })
 
   it('verify sees that somebody else has it, or another thing has its name', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const hold = await kind.of(locks, harness.name()).acquire()
-    await kind.vanish(harness.admin, harness.name())
-    const next = await kind.rivalOf(others, harness.name()).acquire()
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const hold = await kind.of(locks, rig.name()).acquire()
+    await kind.vanish(rig.admin, rig.name())
+    const next = await kind.rivalOf(others, rig.name()).acquire()
     await expect(hold.verify()).rejects.toThrow(LockLostError)
-    await kind.vanish(harness.admin, harness.name())
-    await harness.admin.set(harness.name(), 'something else')
+    await kind.vanish(rig.admin, rig.name())
+    await rig.admin.set(rig.name(), 'something else')
     await expect(next.verify()).rejects.toThrow(LockLostError)
     expect(await next.release()).toBe('lost')
-    expect(await harness.admin.getdel(harness.name())).toBe('something else')
+    expect(await rig.admin.getdel(rig.name())).toBe('something else')
   })
 
   it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const hold = await kind.of(locks, harness.name()).lock()
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const hold = await kind.of(locks, rig.name()).lock()
     const abortedAt = aborted(hold)
-    expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
+    expect(await kind.of(others, rig.name()).forceUnlock()).toBe(true)
     await abortedAt
     expect(reasonOf(hold)).toBe('forced')
   })
 
   it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
-    const locks = await harness.client()
-    const hold = await kind.of(locks, harness.name()).acquire()
-    await kind.of(locks, harness.name()).forceUnlock()
+    const locks = await rig.client()
+    const hold = await kind.of(locks, rig.name()).acquire()
+    await kind.of(locks, rig.name()).forceUnlock()
     expect(reasonOf(hold)).toBe('forced')
   })
 
   it('a client made without connect hears of forceUnlock too', async () => {
-    const locks = new LockClient(carrierOf(harness.connection()))
-    const other = await harness.client()
-    const hold = await kind.of(locks, harness.name()).acquire()
+    const locks = new LockClient(carrierOf(rig.connection()))
+    const other = await rig.client()
+    const hold = await kind.of(locks, rig.name()).acquire()
     const inbox = `holdfast:client:${locks.clientId}`
-    await eventually(async () => (await harness.admin.pubsub('CHANNELS', inbox)).length === 1)
+    await eventually(async () => (await rig.admin.pubsub('CHANNELS', inbox)).length === 1)
     const abortedAt = aborted(hold)
-    await kind.of(other, harness.name()).forceUnlock()
+    await kind.of(other, rig.name()).forceUnlock()
     await abortedAt
     expect(reasonOf(hold)).toBe('forced')
     await locks.close()
   })
 
   it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const events = lostEvents(locks)
     const stalls = new Stalls()
     const startedAt = performance.now()
-    const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 500 })
+    const hold = await kind.of(locks, rig.name()).acquire({ leaseMs: 500 })
     const at = await aborted(hold)
     expect(at).toBeLessThan(startedAt + 500 + stalls.end())
     expect(at).toBeGreaterThan(startedAt + 300)
@@ -371,10 +371,10 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   })
 
   it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
-    const locks = await harness.client()
-    for (const others of [locks, await harness.client()]) {
-      const hold = await kind.of(locks, harness.name()).acquire({ leaseMs: 300 })
-      const next = await kind.rivalOf(others, harness.name()).acquire()
+    const locks = await rig.client()
+    for (const others of [locks, await rig.client()]) {
+      const hold = await kind.of(locks, rig.name()).acquire({ leaseMs: 300 })
+      const next = await kind.rivalOf(others, rig.name()).acquire()
       expect(hold.signal.aborted).toBe(true)
       expect(await next.release()).toBe('released')
     }
@@ -382,11 +382,11 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
 })
 
 describe('hold: what the handle does', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('ensure is local: it passes while that much trust is left, and throws LockLostError otherwise', async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire()
+    const locks = await rig.client()
+    const hold = await locks.getLock(rig.name()).acquire()
     hold.ensure()
     hold.ensure(20_000)
     expect(hold.trustedForMs).toBeGreaterThan(20_000)
@@ -403,8 +403,8 @@ describe('hold: what the handle does', () => {
   })
 
   it('ensure of a fixed lease counts down, and does not ask Redis', async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 5_000 })
+    const locks = await rig.client()
+    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 5_000 })
     hold.ensure(4_000)
     await sleep(1_100)
     expect(() => hold.ensure(4_000)).toThrow(LockLostError)
@@ -412,8 +412,8 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend prolongs a fixed lease, in Redis and in local trust, and never shortens one', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
     const hold = await lock.acquire({ leaseMs: 1_000 })
     await hold.extend(10_000)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
@@ -429,28 +429,28 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend does not bring back what is gone (I6)', async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 5_000 })
-    await harness.admin.del(harness.name())
+    const locks = await rig.client()
+    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 5_000 })
+    await rig.admin.del(rig.name())
     await expect(hold.extend(10_000)).rejects.toThrow(LockLostError)
     expect(hold.signal.aborted).toBe(true)
-    expect(await harness.admin.exists(harness.name())).toBe(0)
+    expect(await rig.admin.exists(rig.name())).toBe(0)
   })
 
   it('extend keeps a watched hold watched', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
-    const hold = await locks.getLock(harness.name()).acquire()
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const hold = await locks.getLock(rig.name()).acquire()
     await hold.extend(3_500)
-    await renewed(() => harness.admin.pttl(harness.name()))
+    await renewed(() => rig.admin.pttl(rig.name()))
     expect(await hold.release()).toBe('released')
   })
 
   it('release answers still-held, released, already-released and lost', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
     await locks.run(async () => {
       const [outer, inner] = [await lock.acquire(), await lock.acquire()]
-      expect([outer.count, inner.count, inner.lockName]).toEqual([2, 2, harness.name()])
+      expect([outer.count, inner.count, inner.lockName]).toEqual([2, 2, rig.name()])
       expect(await outer.release()).toBe('still-held')
       expect(inner.count).toBe(1)
       inner.ensure()
@@ -459,15 +459,15 @@ describe('hold: what the handle does', () => {
       expect(await outer.release()).toBe('already-released')
     })
     const lost = await lock.acquire()
-    await harness.admin.del(harness.name())
+    await rig.admin.del(rig.name())
     expect(await lost.release()).toBe('lost')
     expect(lost.signal.aborted).toBe(true)
     expect(await lost.release()).toBe('already-released')
   })
 
   it('releases at the same time end one level each, whatever their order (I2)', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
     await locks.run(async () => {
       const holds = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
       const outcomes = await Promise.all(holds.map((hold) => hold.release()))
@@ -478,7 +478,7 @@ describe('hold: what the handle does', () => {
   })
 
   it('a signal that is looked at only after the loss has aborted', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     const hold = await lock.acquire()
     await lock.forceUnlock()
     expect(hold.signal.aborted).toBe(true)
@@ -486,18 +486,18 @@ describe('hold: what the handle does', () => {
   })
 
   it('a released hold never aborts its signal', async () => {
-    const locks = await harness.client()
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 1_000 })
+    const locks = await rig.client()
+    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 1_000 })
     const { signal } = hold
     await hold.release()
     await sleep(1_100)
-    await locks.getLock(harness.name()).forceUnlock()
+    await locks.getLock(rig.name()).forceUnlock()
     await locks.close()
     expect(signal.aborted).toBe(false)
   })
 
   it('await using releases the lock', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     {
       await using hold = await lock.acquire()
       hold.ensure()
@@ -507,30 +507,30 @@ describe('hold: what the handle does', () => {
   })
 
   it('await using of a hold that was lost throws LockLostError, of one that was released it does not', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
       await using hold = await lock.acquire()
       await inside(hold)
       return 'done'
     }
     expect(await block((hold) => hold.release())).toBe('done')
-    await expect(block(() => harness.admin.del(harness.name()))).rejects.toMatchObject({ reason: 'gone' })
+    await expect(block(() => rig.admin.del(rig.name()))).rejects.toMatchObject({ reason: 'gone' })
     await expect(block(() => lock.forceUnlock())).rejects.toMatchObject({ reason: 'forced' })
   })
 })
 
 describe.each(lockKinds)('hold, withLock: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('gives what the callback returns, sync or not, and frees the lock', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     expect(await lock.withLock(() => 'sync')).toBe('sync')
     expect(await lock.withLock(async () => Promise.resolve('async'))).toBe('async')
     expect(await lock.isLocked()).toBe(false)
   })
 
   it('the error of the callback wins, sync or not, and the lock is free', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     const mine = new Error('mine')
     const throwing = (): void => {
       throw mine
@@ -541,7 +541,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   })
 
   it('the error of the callback wins also when the lock was lost', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     const mine = new Error('mine')
     const work = async (): Promise<void> => {
       await lock.forceUnlock()
@@ -553,9 +553,9 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   it.each(['noticed', 'not yet noticed'])(
     'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
     async (how) => {
-      const lock = kind.of(await harness.client(), harness.name())
+      const lock = kind.of(await rig.client(), rig.name())
       const work = async (hold: LockHold): Promise<string> => {
-        await kind.vanish(harness.admin, harness.name())
+        await kind.vanish(rig.admin, rig.name())
         if (how === 'noticed') {
           await hold.verify().catch(() => undefined)
         }
@@ -568,7 +568,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   )
 
   it('the lock is still held while an async callback goes on, and a released hold is no error', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     await lock.withLock(async (hold) => {
       await sleep(20)
       expect(await lock.isHeldByCurrentContext()).toBe(true)
@@ -578,17 +578,17 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   })
 
   it('without getting the lock the callback does not run', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await kind.rivalOf(others, harness.name()).acquire()
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const held = await kind.rivalOf(others, rig.name()).acquire()
     let ran = false
     const work = (): void => {
       ran = true
     }
-    await expect(kind.of(locks, harness.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
+    await expect(kind.of(locks, rig.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
       LockTimeoutError,
     )
     const abort = new AbortController()
-    const waiting = kind.of(locks, harness.name()).withLock(work, { signal: abort.signal })
+    const waiting = kind.of(locks, rig.name()).withLock(work, { signal: abort.signal })
     abort.abort()
     await expect(waiting).rejects.toBe(abort.signal.reason)
     await held.release()
@@ -597,11 +597,11 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
 })
 
 describe.each(lockKinds)('hold, close: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('refuses new calls from its first moment', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const closing = locks.close()
     const calls = [
       () => lock.lock(),
@@ -615,7 +615,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     for (const call of calls) {
       await expect(call()).rejects.toThrow(ClientClosedError)
     }
-    expect(() => kind.of(locks, harness.name())).toThrow(ClientClosedError)
+    expect(() => kind.of(locks, rig.name())).toThrow(ClientClosedError)
     await closing
     for (const call of [...calls, () => lock.isLocked()]) {
       await expect(call()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
@@ -623,8 +623,8 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('waiters end with ClientClosedError while the holder still has its grace', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const hold = await lock.acquire()
     const waiters = [
       lock.lock(),
@@ -645,9 +645,9 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('a holder may finish during the grace: its lock is renewed until then', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
-    const seen = kind.of(await harness.client(), harness.name())
-    const hold = await kind.of(locks, harness.name()).acquire()
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const seen = kind.of(await rig.client(), rig.name())
+    const hold = await kind.of(locks, rig.name()).acquire()
     const closing = locks.close({ graceMs: 20_000 })
     await renewed(() => seen.remainTimeToLive())
     expect(hold.signal.aborted).toBe(false)
@@ -657,22 +657,22 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('after the grace the signal aborts first, and then the lock is free', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
+    const [locks, others] = [await rig.client(), await rig.client()]
     const events = lostEvents(locks)
     const order: string[] = []
     const holds = await Promise.all(
-      ['one', 'other'].map((each) => kind.of(locks, harness.name(each)).acquire()),
+      ['one', 'other'].map((each) => kind.of(locks, rig.name(each)).acquire()),
     )
     holds.forEach((hold) => hold.signal.addEventListener('abort', () => order.push('aborted')))
     const next = kind
-      .rivalOf(others, harness.name('one'))
+      .rivalOf(others, rig.name('one'))
       .acquire()
       .then((hold) => {
         order.push('taken')
         return hold
       })
     await locks.close({ graceMs: 100 })
-    expect(await harness.admin.exists(harness.name('other'))).toBe(0)
+    expect(await rig.admin.exists(rig.name('other'))).toBe(0)
     await (await next).release()
     expect(order).toEqual(['aborted', 'aborted', 'taken'])
     expect(holds.map(reasonOf)).toEqual(['closed', 'closed'])
@@ -682,58 +682,58 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('is safe twice, also at once and by await using', async () => {
-    const locks = await harness.client()
-    await kind.of(locks, harness.name()).acquire()
+    const locks = await rig.client()
+    await kind.of(locks, rig.name()).acquire()
     await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
     await locks.close()
     {
-      await using again = await harness.client()
-      expect(await kind.of(again, harness.name()).tryLock(0, 5_000)).toBe(true)
-      await kind.of(again, harness.name()).forceUnlock()
+      await using again = await rig.client()
+      expect(await kind.of(again, rig.name()).tryLock(0, 5_000)).toBe(true)
+      await kind.of(again, rig.name()).forceUnlock()
     }
   })
 
   it('leaves the connection it was given open and without listeners, and closes its own (I5)', async () => {
-    const connection = harness.connection({ connectionName: harness.name() })
+    const connection = rig.connection({ connectionName: rig.name() })
     const given = carrierOf(connection)
     await eventually(() => stateOf(connection) === 'ready')
     const events = ['connect', 'ready', 'reconnecting', 'close', 'end', 'error', errorMonitor, 'message']
     const listeners = (): number[] =>
       events.map((event) => (given as unknown as EventEmitter).listenerCount(event))
     const connections = async (): Promise<number> =>
-      String(await harness.admin.client('LIST')).split(`name=${harness.name()} `).length - 1
+      String(await rig.admin.client('LIST')).split(`name=${rig.name()} `).length - 1
     const before = listeners()
     // Behind Sentinel a client of node-redis has two, and a LockClient opens two of its own (decision 0055).
     const ofGiven = await connections()
     const locks = await LockClient.connect(given, { onContextEnd: 'keep' })
     expect(await connections()).toBe(2 * ofGiven)
-    const hold = await kind.of(locks, harness.name()).acquire()
-    const waiting = locks.run(() => kind.of(locks, harness.name()).tryLock(60_000))
+    const hold = await kind.of(locks, rig.name()).acquire()
+    const waiting = locks.run(() => kind.of(locks, rig.name()).tryLock(60_000))
     await hold.release()
     expect(await waiting).toBe(true)
     await locks.close({ graceMs: 0 })
     expect(stateOf(connection)).toBe('ready')
     expect(listeners()).toEqual(before)
     await eventually(async () => (await connections()) === ofGiven)
-    expect(await harness.admin.pubsub('CHANNELS', `*${locks.clientId}*`)).toEqual([])
+    expect(await rig.admin.pubsub('CHANNELS', `*${locks.clientId}*`)).toEqual([])
   })
 
   it('closes the connection it opened itself (I5)', async () => {
-    const { url } = harness
-    const locks = await LockClient.connect(`${url}?connectionName=${harness.name()}`)
-    expect(String(await harness.admin.client('LIST'))).toContain(`name=${harness.name()} `)
+    const { url } = rig
+    const locks = await LockClient.connect(`${url}?connectionName=${rig.name()}`)
+    expect(String(await rig.admin.client('LIST'))).toContain(`name=${rig.name()} `)
     await locks.close()
     await eventually(
-      async () => !String(await harness.admin.client('LIST')).includes(`name=${harness.name()} `),
+      async () => !String(await rig.admin.client('LIST')).includes(`name=${rig.name()} `),
     )
   })
 })
 
 describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('a signal that has aborted already ends the call with its reason, and nothing is taken', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     const reason = { any: 'thing' }
     const signal = AbortSignal.abort(reason)
     const calls = [
@@ -749,9 +749,9 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort while waiting ends the wait with the reason of the signal', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await kind.rivalOf(others, harness.name()).acquire()
-    const lock = kind.of(locks, harness.name())
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const held = await kind.rivalOf(others, rig.name()).acquire()
+    const lock = kind.of(locks, rig.name())
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
     const plain = new AbortController()
@@ -774,7 +774,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort after the lock was got changes nothing', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     const abort = new AbortController()
     const hold = await lock.acquire({ signal: abort.signal })
     abort.abort()
@@ -784,10 +784,10 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('waiters that gave up leave no subscription, no queue and no lock within a second (I8)', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const lock = kind.of(locks, harness.name())
-    const held = await kind.rivalOf(others, harness.name()).acquire()
-    const waiting = (): Promise<number> => kind.waiting(harness.admin, harness.name())
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const lock = kind.of(locks, rig.name())
+    const held = await kind.rivalOf(others, rig.name()).acquire()
+    const waiting = (): Promise<number> => kind.waiting(rig.admin, rig.name())
     const abort = new AbortController()
     const waits = Promise.allSettled([
       ...Array.from({ length: 10 }, () => lock.acquire({ signal: abort.signal })),
@@ -805,16 +805,16 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)', async () => {
-    const [locks, others] = [await harness.client(), await harness.client({ resyncInterval: 60_000 })]
-    const held = await kind.rivalOf(locks, harness.name()).acquire()
-    const lock = kind.of(others, harness.name())
+    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 60_000 })]
+    const held = await kind.rivalOf(locks, rig.name()).acquire()
+    const lock = kind.of(others, rig.name())
     const waiting = signalled()
     others.on('waiting', () => waiting.resolve())
     const abort = new AbortController()
     const first = lock.acquire({ signal: abort.signal })
     const second = lock.acquire()
     await waiting.promise
-    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+    await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
     const released = held.release()
     abort.abort()
     await expect(first).rejects.toBe(abort.signal.reason)
@@ -823,8 +823,8 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort while the first try is on its way leaves nothing: not the lock, not a renewal (I8)', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 3_000 })
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const lock = kind.of(locks, rig.name())
     for (let i = 0; i < 20; i += 1) {
       const abort = new AbortController()
       const call = lock.acquire({ signal: abort.signal })

@@ -20,7 +20,7 @@ import {
   RedisUnavailableError,
 } from '../../src/index.js'
 import { ShareBusyError } from '../../src/entries/share/index.js'
-import { useHarness } from './support/harness.js'
+import { useRig } from './support/rig.js'
 
 const busy = new LockTimeoutError({ lockName: 'secret', waitedMs: 1, holder: undefined })
 
@@ -33,7 +33,7 @@ const crowded = new LockBusyError({
 })
 
 describe('errors of locks as answers', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   const down = new RedisUnavailableError('down', { outcome: 'unknown', transient: true })
   const answered: Record<string, { error: LockError; status: number }> = {

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { usePrivateServer } from './support/private-server.js'
-import { soon } from './support/rig.js'
+import { soon, useRig } from './support/rig.js'
 import { frameworks, type WebServer } from './support/web-frameworks.js'
 
 describe.each(Object.entries(frameworks))('requests while Redis is down, in %s', (_name, framework) => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
   let server: WebServer | undefined
   afterEach(() => server?.close())
 

@@ -21,7 +21,7 @@ import {
   type LockClient,
   type LockClientOptions,
 } from '../../src/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 import { frameworks, type Handlers, type WebServer } from './support/web-frameworks.js'
 
@@ -32,7 +32,7 @@ const post = (url: string, body: unknown = {}): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
 describe.each(Object.entries(frameworks))('a context per request in %s', (_name, framework) => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let server: WebServer | undefined
 
   afterEach(async () => {
@@ -407,7 +407,7 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
 })
 
 describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the middle', (version) => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const ends: (() => unknown)[] = []
   afterEach(() => ends.splice(0).forEach((end) => end()))
 
@@ -464,7 +464,7 @@ describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the 
 })
 
 describe('Hono, whose signal of a request has a text as its reason', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it('a wait that is given that signal ends with the error of every other wait of the request', async () => {
     const locks = await harness.client()

@@ -16,7 +16,7 @@ import {
   type LockClient,
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { eventually, signalled, sleep, useHarness } from './support/harness.js'
+import { eventually, signalled, sleep, useRig } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
@@ -33,13 +33,13 @@ function collectGarbage(): void {
 }
 
 describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const holdsInRedis = async (): Promise<number[]> =>
-    Object.values(await kind.holds(harness.admin, harness.name())).map(Number)
+    Object.values(await kind.holds(rig.admin, rig.name())).map(Number)
 
   it('inside run, nested calls re-enter across awaits, timers and immediates', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inTimer = signalled<LockHold>()
@@ -47,7 +47,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
       const inImmediate = signalled<LockHold>()
       setImmediate(() => void lock.lock().then(inImmediate.resolve))
       const inCallback = signalled<LockHold>()
-      void harness.admin.ping(() => void lock.lock().then(inCallback.resolve))
+      void rig.admin.ping(() => void lock.lock().then(inCallback.resolve))
       const holds = [
         outer,
         await lock.lock(),
@@ -66,8 +66,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('under a held lock, everything a Promise.all starts re-enters', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       const inner = await Promise.all(times(10, () => lock.tryLock()))
@@ -79,8 +79,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('two lock objects of one name are one lock to a context', async () => {
-    const locks = await harness.client()
-    const [one, other] = [kind.of(locks, harness.name()), kind.of(locks, harness.name())]
+    const locks = await rig.client()
+    const [one, other] = [kind.of(locks, rig.name()), kind.of(locks, rig.name())]
     await locks.run(async () => {
       await one.lock()
       expect(await other.tryLock()).toBe(true)
@@ -92,8 +92,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('two locks at the same time in one context both get it: hold count 2 (I2)', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const [one, other] = await Promise.all([lock.lock(), lock.lock()])
       expect(one.owner).toBe(other.owner)
@@ -105,12 +105,12 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('two locks at the same time in one context both get it once the other client lets go', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const held = await kind.of(others, harness.name()).acquire()
-    const lock = kind.of(locks, harness.name())
+    const [locks, others] = [await rig.client(), await rig.client()]
+    const held = await kind.of(others, rig.name()).acquire()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const both = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
-      await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+      await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
       await held.release()
       await both
       expect(await holdsInRedis()).toEqual([3])
@@ -119,8 +119,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('locks and unlocks of one context at the same time leave exactly what is left (I2)', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       await Promise.all(
@@ -136,8 +136,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('run inside run joins: what the outer one holds is re-entered', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       const inner = await locks.run(async () => {
@@ -150,12 +150,12 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('contexts of two clients are strangers, also one inside the other', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
+    const [one, other] = [await rig.client(), await rig.client()]
     await one.run(async () => {
-      await kind.of(one, harness.name()).lock()
+      await kind.of(one, rig.name()).lock()
       await other.run(async () => {
-        expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
-        expect(await kind.of(one, harness.name()).tryLock()).toBe(true)
+        expect(await kind.of(other, rig.name()).tryLock()).toBe(false)
+        expect(await kind.of(one, rig.name()).tryLock()).toBe(true)
       })
     })
   })
@@ -187,7 +187,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
         await lock.unlock()
       }),
     'a thread of its own': (locks, _lock, siblings) => {
-      const thread = kind.of(locks.thread(), harness.name())
+      const thread = kind.of(locks.thread(), rig.name())
       return thread.withLock(siblings)
     },
     'no context': (_locks, _lock, siblings) => siblings(),
@@ -195,10 +195,10 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(Object.keys(around))(
     'sibling withLocks of one context never overlap, inside: %s (I1)',
     async (where) => {
-      const locks = await harness.client()
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
-      const lock = kind.of(locks, harness.name())
-      const objects = [lock, kind.of(locks, harness.name())]
+      const locks = await rig.client()
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
+      const lock = kind.of(locks, rig.name())
+      const objects = [lock, kind.of(locks, rig.name())]
       await around[where]!(locks, lock, async () => {
         await Promise.all(times(12, (i) => objects[i % 2]!.withLock(section.enter)))
       })
@@ -208,9 +208,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('sibling withLocks exclude each other while each re-enters inside itself', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(async () => {
       await Promise.all(
         times(6, () =>
@@ -229,9 +229,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['run', 'withLock'] as const)(
     'a withLock stays closed to its siblings after one nested in it has ended, inside: %s (I1)',
     async (where) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name())
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
       const sibling = async (): Promise<void> => {
         await lock.withLock(() => undefined)
         await section.enter()
@@ -248,8 +248,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each([1, 2, 3])(
     'a tree of withLocks: siblings never overlap at any depth, seed %i (I1)',
     async (seed) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name())
       const random = seeded(seed)
       let [visited, overlaps] = [0, 0]
       const grow = async (depth: number): Promise<void> => {
@@ -263,7 +263,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
             await lock.unlock()
           }
           await grow(depth - 1)
-          await harness.admin.ping()
+          await rig.admin.ping()
           inside -= 1
         }
         const children = depth === 0 ? 0 : 1 + Math.floor(random() * 4)
@@ -277,9 +277,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('a nested withLock that outlives the outer one keeps siblings out until it has ended (I1)', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(async () => {
       const { nested } = await lock.withLock(async () => {
         const inside = signalled()
@@ -299,8 +299,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('recursion through withLock six deep: Redis has the true count at each level (I2)', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const seen: number[] = []
     const look = async (): Promise<void> => {
       seen.push(...(await holdsInRedis()))
@@ -320,11 +320,11 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('withLock outside any context makes its inside one: lock, tryLock and acquire re-enter there', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await lock.withLock(async (hold) => {
       expect((await lock.lock()).owner).toBe(hold.owner)
-      expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
+      expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
       const inner = await lock.acquire()
       expect(await lock.getHoldCount()).toBe(4)
       expect(await lock.isHeldByCurrentContext()).toBe(true)
@@ -338,8 +338,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('what was taken by hand inside withLock and not released stays with the context', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.withLock(() => lock.lock())
       expect(await lock.getHoldCount()).toBe(1)
@@ -351,9 +351,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it("fork separates: the parent's hold keeps it out, and two forks keep out each other", async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(async () => {
       await lock.lock()
       expect(await locks.fork(() => lock.tryLock())).toBe(false)
@@ -371,8 +371,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['lock', 'withLock'] as const)(
     'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
     async (how) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name())
       const inside = async (): Promise<void> => {
         const waits: (() => Promise<unknown>)[] = [
           () => lock.lock(),
@@ -401,8 +401,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('a detached fork waits for what its parent holds, and gets it afterwards', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const order: string[] = []
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
@@ -426,8 +426,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives its run acquires nothing in its name, but can release what it holds', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const gone = signalled()
     const { task } = await locks.run(async () => {
       await lock.lock()
@@ -449,9 +449,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives its withLock acquires nothing in its name, but can release what it holds', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    const other = kind.of(locks, harness.name('other'))
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
+    const other = kind.of(locks, rig.name('other'))
     const gone = signalled()
     const { task } = await lock.withLock(async () => {
       await other.lock()
@@ -470,8 +470,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives a withLock inside a living run is no longer inside that withLock', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const gone = signalled()
     await locks.run(async () => {
       const { task } = await lock.withLock(() => ({
@@ -485,8 +485,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const store = new AsyncLocalStorage<number>()
     const ways: ((i: number) => Promise<unknown>)[] = [
       async () => {
@@ -530,68 +530,68 @@ describe('identity: the source', () => {
 })
 
 describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('a thread re-enters through its own locks wherever they are used', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const thread = locks.thread()
-    await kind.of(thread, harness.name()).lock()
-    expect(await kind.of(thread, harness.name()).tryLock()).toBe(true)
+    await kind.of(thread, rig.name()).lock()
+    expect(await kind.of(thread, rig.name()).tryLock()).toBe(true)
     await locks.run(async () => {
-      expect(await kind.of(thread, harness.name()).tryLock()).toBe(true)
-      expect(await kind.of(locks, harness.name()).tryLock()).toBe(false)
+      expect(await kind.of(thread, rig.name()).tryLock()).toBe(true)
+      expect(await kind.of(locks, rig.name()).tryLock()).toBe(false)
     })
-    expect(await kind.of(thread, harness.name()).getHoldCount()).toBe(3)
-    await kind.of(thread, harness.name()).withLock(async (hold) => {
+    expect(await kind.of(thread, rig.name()).getHoldCount()).toBe(3)
+    await kind.of(thread, rig.name()).withLock(async (hold) => {
       expect(hold.count).toBe(4)
-      expect((await kind.of(thread, harness.name()).lock()).owner).toBe(hold.owner)
-      await kind.of(thread, harness.name()).unlock()
+      expect((await kind.of(thread, rig.name()).lock()).owner).toBe(hold.owner)
+      await kind.of(thread, rig.name()).unlock()
     })
     for (let level = 3; level > 0; level -= 1) {
-      await kind.of(thread, harness.name()).unlock()
+      await kind.of(thread, rig.name()).unlock()
     }
-    await expect(kind.of(thread, harness.name()).unlock()).rejects.toThrow(NotLockOwnerError)
-    expect(await kind.of(locks, harness.name()).isLocked()).toBe(false)
+    await expect(kind.of(thread, rig.name()).unlock()).rejects.toThrow(NotLockOwnerError)
+    expect(await kind.of(locks, rig.name()).isLocked()).toBe(false)
   })
 
   it('two threads exclude each other, and bare callers', async () => {
-    const locks = await harness.client()
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     const caller = async (lock: AnyLock): Promise<void> => {
       await lock.lock()
       await section.enter()
       await lock.unlock()
     }
-    const threads = times(4, () => kind.of(locks.thread(), harness.name()))
-    await Promise.all([...threads, kind.of(locks, harness.name())].map(caller))
+    const threads = times(4, () => kind.of(locks.thread(), rig.name()))
+    await Promise.all([...threads, kind.of(locks, rig.name())].map(caller))
     expect(await section.result()).toEqual(oneAfterAnother(5))
   })
 
   it('isHeldByThread knows a thread by its id, and no other', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const [one, other] = [locks.thread(), locks.thread()]
     expect(one.id).not.toBe(other.id)
-    await kind.of(one, harness.name()).lock()
-    const lock = kind.of(locks, harness.name())
+    await kind.of(one, rig.name()).lock()
+    const lock = kind.of(locks, rig.name())
     expect(await lock.isHeldByThread(one.id)).toBe(true)
     expect(await lock.isHeldByThread(other.id)).toBe(false)
-    expect(await kind.of(one, harness.name()).isHeldByCurrentContext()).toBe(true)
-    expect(await kind.of(other, harness.name()).isHeldByCurrentContext()).toBe(false)
-    await kind.of(one, harness.name()).unlock()
+    expect(await kind.of(one, rig.name()).isHeldByCurrentContext()).toBe(true)
+    expect(await kind.of(other, rig.name()).isHeldByCurrentContext()).toBe(false)
+    await kind.of(one, rig.name()).unlock()
     expect(await lock.isHeldByThread(one.id)).toBe(false)
   })
 })
 
 describe('identity: bare callers', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const warnings = useWarnings()
 
   it.each(['allow', 'warn'] as const)(
     "300 concurrent callers of one lock object never overlap, with bareCalls '%s' (I1)",
     async (bareCalls) => {
-      const locks = await harness.client({ bareCalls })
-      const lock = locks.getLock(harness.name())
-      const section = new CriticalSection(harness.admin, harness.name('counter'))
+      const locks = await rig.client({ bareCalls })
+      const lock = locks.getLock(rig.name())
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
       const request = async (): Promise<void> => {
         await lock.lock()
         try {
@@ -603,13 +603,13 @@ describe('identity: bare callers', () => {
       await Promise.all(times(300, request))
       expect(await section.result()).toEqual(oneAfterAnother(300))
       expect(await lock.isLocked()).toBe(false)
-      expect(await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())).toEqual([])
+      expect(await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())).toEqual([])
     },
   )
 
   it('the accident of a refused caller: its `finally { unlock() }` releases the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix', async () => {
-    const locks = await harness.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(rig.name())
     async function holdingRequest(): Promise<void> {
       await lock.lock()
     }
@@ -626,15 +626,15 @@ describe('identity: bare callers', () => {
       expect(await lock.isLocked()).toBe(false)
       await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
     }
-    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', harness.name())
+    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())
     expect(warned).toHaveLength(1)
     expect(warned[0]!.message).toMatch(/refusedRequest[^]*holdingRequest/)
     expect(warned[0]!.message).toMatch(/withLock\([^]*locks\.run\(/)
   })
 
   it("bareCalls 'allow' never warns", async () => {
-    const locks = await harness.client({ bareCalls: 'allow' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'allow' })
+    const lock = locks.getLock(rig.name())
     await lock.lock()
     expect(await lock.tryLock()).toBe(false)
     await lock.unlock()
@@ -642,8 +642,8 @@ describe('identity: bare callers', () => {
   })
 
   it('bare callers of one object that do not overlap are nothing to warn of', async () => {
-    const locks = await harness.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(rig.name())
     for (let i = 0; i < 3; i += 1) {
       await lock.lock()
       await lock.unlock()
@@ -653,8 +653,8 @@ describe('identity: bare callers', () => {
   })
 
   it('bare calls that have ended are not kept in memory', async () => {
-    const locks = await harness.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(rig.name())
     const rounds = async (count: number): Promise<number> => {
       for (let i = 0; i < count; i += 1) {
         await lock.lock()
@@ -672,9 +672,9 @@ describe('identity: bare callers', () => {
   it.each(['one object', 'two objects of one name'])(
     'a bare recursive lock() through %s waits for itself: a warning with both call stacks',
     async (objects) => {
-      const locks = await harness.client({ bareCalls: 'warn' })
-      const lock = locks.getLock(harness.name())
-      const other = objects === 'one object' ? lock : locks.getLock(harness.name())
+      const locks = await rig.client({ bareCalls: 'warn' })
+      const lock = locks.getLock(rig.name())
+      const other = objects === 'one object' ? lock : locks.getLock(rig.name())
       async function outerCall(): Promise<Hold> {
         await lock.lock()
         return innerCall()
@@ -683,8 +683,8 @@ describe('identity: bare callers', () => {
         return other.lock()
       }
       const recursive = outerCall()
-      await eventually(() => warnings.of('HOLDFAST_BARE_CALLS', harness.name()).length > 0)
-      const [warned] = warnings.of('HOLDFAST_BARE_CALLS', harness.name())
+      await eventually(() => warnings.of('HOLDFAST_BARE_CALLS', rig.name()).length > 0)
+      const [warned] = warnings.of('HOLDFAST_BARE_CALLS', rig.name())
       expect(warned!.message).toMatch(/2000 ms[^]*Waiting: [^]*innerCall[^]*Holding: [^]*outerCall/)
       await lock.unlock()
       await (await recursive).release()
@@ -693,17 +693,17 @@ describe('identity: bare callers', () => {
 
   const waysToLose: Record<string, (lock: Lock, hold: Hold) => Promise<unknown>> = {
     'the holder has noticed': async (_lock, hold) => {
-      await harness.admin.del(harness.name())
+      await rig.admin.del(rig.name())
       await expect(hold.verify()).rejects.toThrow(LockLostError)
     },
-    'nobody has noticed': () => harness.admin.del(harness.name()),
+    'nobody has noticed': () => rig.admin.del(rig.name()),
     'it was forced': (lock) => lock.forceUnlock(),
   }
   it.each(Object.keys(waysToLose))(
     "a late unlock after a loss throws and does not free the next bare caller's hold, when %s (I2)",
     async (how) => {
-      const locks = await harness.client()
-      const lock = locks.getLock(harness.name())
+      const locks = await rig.client()
+      const lock = locks.getLock(rig.name())
       await waysToLose[how]!(lock, await lock.lock())
       const next = await lock.lock()
       await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
@@ -715,7 +715,7 @@ describe('identity: bare callers', () => {
   )
 
   it("a late unlock after a lease ended throws and does not free the next bare caller's hold (I2)", async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     await lock.lock(200)
     const next = await lock.lock()
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
@@ -725,7 +725,7 @@ describe('identity: bare callers', () => {
   })
 
   it('each of several lost bare holds owes one unlock, and no more', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     for (let i = 0; i < 3; i += 1) {
       await lock.lock()
       await lock.forceUnlock()
@@ -740,7 +740,7 @@ describe('identity: bare callers', () => {
   })
 
   it('an unlock that paid for a loss is forgotten: the next lock and unlock are as usual', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     await lock.lock()
     await lock.forceUnlock()
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
@@ -751,7 +751,7 @@ describe('identity: bare callers', () => {
   })
 
   it('unlock(hold) releases that hold, whatever else the object has', async () => {
-    const lock = (await harness.client()).getLock(harness.name())
+    const lock = (await rig.client()).getLock(rig.name())
     const hold = await lock.lock()
     await lock.unlock(hold)
     await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
@@ -762,16 +762,16 @@ describe('identity: bare callers', () => {
   })
 
   it('a hold of one lock object is not the bare hold of another', async () => {
-    const locks = await harness.client()
-    const [one, other] = [locks.getLock(harness.name()), locks.getLock(harness.name())]
+    const locks = await rig.client()
+    const [one, other] = [locks.getLock(rig.name()), locks.getLock(rig.name())]
     await one.lock()
     await expect(other.unlock()).rejects.toThrow(NotLockOwnerError)
     await one.unlock()
   })
 
   it("bareCalls 'throw': lock, tryLock and unlock outside any context are ContextRequiredError, and take nothing", async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(rig.name())
     for (const call of [
       () => lock.lock(),
       () => lock.tryLock(),
@@ -784,15 +784,15 @@ describe('identity: bare callers', () => {
   })
 
   it("bareCalls 'throw': contexts, threads, withLock and holds work as ever", async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(rig.name())
     await locks.run(async () => {
       await lock.lock()
       expect(await lock.tryLock()).toBe(true)
       await lock.unlock()
       await lock.unlock()
     })
-    const threads = locks.thread().getLock(harness.name())
+    const threads = locks.thread().getLock(rig.name())
     await threads.lock()
     await threads.unlock()
     await lock.withLock(async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { useHarness } from './support/harness.js'
+import { useRig } from './support/rig.js'
 
 const WORKER = fileURLToPath(new URL('./workers/instances-made.mjs', import.meta.url))
 
@@ -12,10 +12,10 @@ interface InstancesMade {
 }
 
 describe('instances of classes, which each call pays for and each reader has to know', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('are sixteen for an uncontended acquire, and three for its release', async () => {
-    const request = JSON.stringify({ url: harness.url, name: harness.name() })
+    const request = JSON.stringify({ url: rig.url, name: rig.name() })
     const { stdout } = await promisify(execFile)(process.execPath, [WORKER, request])
     const made = JSON.parse(stdout) as InstancesMade
     // Not nothing either: what is counted are the classes of core, waiter and watchdog.

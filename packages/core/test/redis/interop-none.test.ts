@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Locks that nobody but Holdfast clients uses: a release tells only those who stand in the queue.
 

@@ -1,6 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 const LEASE_MS = 1_200
 const rig = useRig()

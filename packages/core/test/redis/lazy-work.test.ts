@@ -6,17 +6,17 @@ import { getElection } from '../../src/entries/election/index.js'
 import type { LockClient } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { useHarness, type Harness } from './support/harness.js'
+import { type Rig, useRig } from './support/rig.js'
 
 type Work = () => unknown
 type Taker = (locks: LockClient, name: string, work: Work) => unknown
 
 /** Semaphores stay: each test looks that all permits are there, and removes them. */
 const permits = (name: string): string => `${name}:permits`
-const whole = async (harness: Harness): Promise<void> => {
-  for (const key of (await harness.keysLeft()).filter((each) => each.endsWith(':permits'))) {
-    expect(await harness.admin.get(key)).toBe('1')
-    await harness.admin.del(key)
+const whole = async (rig: Rig): Promise<void> => {
+  for (const key of (await rig.keysLeft()).filter((each) => each.endsWith(':permits'))) {
+    expect(await rig.admin.get(key)).toBe('1')
+    await rig.admin.del(key)
   }
 }
 
@@ -77,14 +77,14 @@ if (map) {
 }
 
 describe('work that is done when its result is read', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it.each(Object.entries({ ...underLock, ...others, ...withoutResult }))(
     'is refused by %s, which has released what it took',
     async (_, take) => {
-      const locks = await harness.client()
+      const locks = await rig.client()
       for (const [i, [what, work]] of Object.entries(lazy).entries()) {
-        const name = harness.name(`${i}`)
+        const name = rig.name(`${i}`)
         const failure = await Promise.resolve()
           .then(() => take(locks, name, work))
           .catch((error: unknown) => error)
@@ -92,7 +92,7 @@ describe('work that is done when its result is read', () => {
         expect((failure as Error).message).toMatch(/after the function has ended.*await lock\.acquire\(\)/)
         expect(await locks.getLock(name).isLocked()).toBe(false)
       }
-      await whole(harness)
+      await whole(rig)
     },
   )
 
@@ -105,22 +105,22 @@ describe('work that is done when its result is read', () => {
     ['a function', () => undefined],
     ['null', null],
   ])('is not %s: that is passed on', async (_, result) => {
-    const locks = await harness.client()
-    expect(await locks.getLock(harness.name()).withLock(() => result)).toBe(result)
+    const locks = await rig.client()
+    expect(await locks.getLock(rig.name()).withLock(() => result)).toBe(result)
     expect(locks.run(() => result)).toBe(result)
     expect(await locks.run(() => locks.run(() => Promise.resolve(result)))).toBe(result)
   })
 })
 
 describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it.each(Object.entries({ ...underLock, ...others }))(
     'is started once by %s, in its context, and before it ends',
     async (how, take) => {
-      const locks = await harness.client()
-      const name = harness.name()
-      const lock = locks.getLock(how in underLock ? name : harness.name('of the query'))
+      const locks = await rig.client()
+      const name = rig.name()
+      const lock = locks.getLock(how in underLock ? name : rig.name('of the query'))
       const seen: unknown[] = []
       const query = (): unknown => {
         const outside = locks.currentThreadId
@@ -140,7 +140,7 @@ describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma
       expect(await take(locks, name, query)).toBe('rows')
       expect(seen).toEqual([true, true])
       expect(await lock.isLocked()).toBe(false)
-      await whole(harness)
+      await whole(rig)
     },
   )
 })

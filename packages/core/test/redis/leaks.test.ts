@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { LockClient } from '../../src/index.js'
 import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually, sleep, useHarness } from './support/harness.js'
+import { eventually, sleep, useRig } from './support/rig.js'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -24,10 +24,10 @@ function unanswered(error: unknown): false {
 }
 
 describe('leaks', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('100,000 cycles of lock, unlock, abort and time-out leave nothing behind (I5, I8)', async () => {
-    const connection = harness.connection()
+    const connection = rig.connection()
     const redis = carrierOf(connection)
     await eventually(() => stateOf(connection) === 'ready')
     const emitter = redis as unknown as EventEmitter
@@ -35,13 +35,13 @@ describe('leaks', () => {
       emitter.eventNames().reduce((sum, name) => sum + emitter.listenerCount(name), 0)
     const before = { listeners: listeners(), timers: timersAlive() }
     const locks = await LockClient.connect(redis, { bareCalls: 'allow' })
-    const busy = await harness.client()
-    const held = await busy.getLock(harness.name('held')).acquire()
+    const busy = await rig.client()
+    const held = await busy.getLock(rig.name('held')).acquire()
 
     const cycles = async (count: number): Promise<void> => {
       const flow = async (index: number): Promise<void> => {
-        const free = locks.getLock(harness.name(`free${index}`))
-        const taken = locks.getLock(harness.name('held'))
+        const free = locks.getLock(rig.name(`free${index}`))
+        const taken = locks.getLock(rig.name('held'))
         for (let i = 0; i < count / 50; i++) {
           const kind = i % 10
           if (kind < 6) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type AcquireOptions, InvalidArgumentError, LockClient, type LockHold } from '../../src/index.js'
 import { itAtOnce } from './support/at-once.js'
 import { carrierOf } from './support/carrier.js'
-import { eventually, sleep, useHarness } from './support/harness.js'
+import { eventually, sleep, useRig } from './support/rig.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { useNodes } from './support/nodes.js'
 
@@ -22,14 +22,14 @@ async function renewed(hold: LockHold): Promise<void> {
 }
 
 describe('a lease of a call that is renewed, of each kind of lock', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   itAtOnce(
     'is the lease of its own, in Redis and in what is trusted, and is renewed until the release',
     lockKinds,
     async (kind) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name(kind.name))
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name(kind.name))
       const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
       for (let n = 0; n < 2; n += 1) {
         expect(hold.trustedForMs).toBeLessThan(OWN_MS)
@@ -43,12 +43,12 @@ describe('a lease of a call that is renewed, of each kind of lock', () => {
   )
 
   itAtOnce('is free after it, when its holder is gone', lockKinds, async (kind) => {
-    const connection = harness.connection()
+    const connection = rig.connection()
     const gone = await LockClient.connect(carrierOf(connection), { commandTimeout: 300 })
     gone.on('lost', () => undefined)
-    await kind.of(gone, harness.name(kind.name)).acquire({ leaseMs: OWN_MS, renew: true })
+    await kind.of(gone, rig.name(kind.name)).acquire({ leaseMs: OWN_MS, renew: true })
     connection.disconnect()
-    const rival = kind.rivalOf(await harness.client(), harness.name(kind.name))
+    const rival = kind.rivalOf(await rig.client(), rig.name(kind.name))
     const next = await rival.acquire({ waitMs: 10_000 })
     await next.release()
     await gone.close({ graceMs: 0 })
@@ -56,7 +56,7 @@ describe('a lease of a call that is renewed, of each kind of lock', () => {
 })
 
 describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it.each<[string, AcquireOptions, AcquireOptions]>([
     ['a longer one inside', { leaseMs: OWN_MS, renew: true }, { leaseMs: 10 * OWN_MS, renew: true }],
@@ -64,8 +64,8 @@ describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry
     ['a shorter one inside', { leaseMs: 10 * OWN_MS, renew: true }, { leaseMs: OWN_MS, renew: true }],
     ['a fixed one around', { leaseMs: 10 * OWN_MS }, { leaseMs: OWN_MS, renew: true }],
   ])('the longest that is wanted holds: %s', async (_what, outer, inner) => {
-    const locks = await harness.client({ lockWatchdogTimeout: 10 * OWN_MS })
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client({ lockWatchdogTimeout: 10 * OWN_MS })
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const around = await lock.acquire(outer)
       const inside = await lock.acquire(inner)
@@ -79,11 +79,11 @@ describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry
 })
 
 describe('a lease of a call that is renewed', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('does not become that of the next caller here, nor of a local re-entry', async () => {
-    const locks = await harness.client({ localReentry: true })
-    const lock = locks.getLock(harness.name())
+    const locks = await rig.client({ localReentry: true })
+    const lock = locks.getLock(rig.name())
     const hold = await lock.acquire({ leaseMs: OWN_MS, renew: true })
     const next = lock.acquire()
     await hold.release()
@@ -99,8 +99,8 @@ describe('a lease of a call that is renewed', () => {
   })
 
   it('has a renewal of its own, beside those of other leases, and they of theirs', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 4_000 })
-    const names = ['a', 'b', 'c'].map((each) => `${harness.name()}:${each}`)
+    const locks = await rig.client({ lockWatchdogTimeout: 4_000 })
+    const names = ['a', 'b', 'c'].map((each) => `${rig.name()}:${each}`)
     const [usual, own, longer] = (await Promise.all([
       locks.getLock(names[0]!).acquire(),
       locks.getLock(names[1]!).acquire({ leaseMs: OWN_MS, renew: true }),
@@ -118,9 +118,9 @@ describe('a lease of a call that is renewed', () => {
   })
 
   it('ends with maxHoldMs, as any that is renewed', async () => {
-    const locks = await harness.client({ maxHoldMs: 300 })
+    const locks = await rig.client({ maxHoldMs: 300 })
     locks.on('lost', () => undefined)
-    const hold = await locks.getLock(harness.name()).acquire({ leaseMs: 400, renew: true })
+    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 400, renew: true })
     await sleep(1_200)
     expect(hold.lossError).toMatchObject({ reason: 'expired' })
     await hold.release()
@@ -132,8 +132,8 @@ describe('a lease of a call that is renewed', () => {
     [{ leaseMs: 2 ** 31, renew: true }, /^leaseMs .*24 days/],
     [{ leaseMs: 2 ** 31 }, /^leaseMs .*24 days.* got 2147483648/],
   ])('is asked for by what the error says: %j', async (options, text) => {
-    const locks = await harness.client()
-    const asked = locks.getLock(harness.name()).acquire(options as AcquireOptions)
+    const locks = await rig.client()
+    const asked = locks.getLock(rig.name()).acquire(options as AcquireOptions)
     await expect(asked).rejects.toThrow(InvalidArgumentError)
     await expect(asked).rejects.toThrow(text)
   })

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import { InvalidArgumentError, LockClient, type Hold, type LockClientOptions } from '../../src/index.js'
 import { nextEvent } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { passer, type Passer } from './support/passing.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000

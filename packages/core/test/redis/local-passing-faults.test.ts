@@ -3,10 +3,9 @@ import type { Fault, FaultProxy } from '@holdfast/faults/harness'
 import { LockLostError, type Hold } from '../../src/index.js'
 import { rename, renameScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { heldAndAwaited, passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 

@@ -7,9 +7,8 @@ import {
   type Hold,
   type LockTimeoutError,
 } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { hasAsked, heldAndAwaited, passer, sleeps } from './support/passing.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 

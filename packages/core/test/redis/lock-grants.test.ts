@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { AcquireOptions, Hold, LockClient, LockClientOptions } from '../../src/index.js'
 import { releaseScript } from '../../src/scripts/lock.js'
-import { eventually } from './support/harness.js'
 import { outdatedLives, repeatedRuns } from './support/grant-cases.js'
 import { passer, type Passer } from './support/passing.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 
 // A plain lock that is granted to a waiter of another client by the release before it.

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { acquireScript } from '../../src/scripts/lock.js'
-import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { itAtOnce } from './support/at-once.js'
 import { FairLine, fairKeys, served, type Standing } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { JavaFairClient } from './support/java-fair-client.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Parts of a line that vanish by themselves: a DEL, a RENAME, an eviction. Waiters rebuild them (I10).
 

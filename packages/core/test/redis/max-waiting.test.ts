@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'bucket'
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, MultiLock } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
-import { eventually, signalled } from './support/harness.js'
 import { failureOf } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 // The callers of one client that wait for the same locks.
 

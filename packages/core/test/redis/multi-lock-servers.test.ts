@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { type LockClient, type MultiLock } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
 import { heal, useNodes, type Node } from './support/nodes.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'

@@ -10,16 +10,14 @@ import {
   type LockClient,
   type MultiLock,
 } from '../../src/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { failureOf } from './support/losses.js'
-import { usePrivateServer } from './support/private-server.js'
-import { soon } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
-const harness = useHarness()
-const five = (): string[] => ['a', 'b', 'c', 'd', 'e'].map((each) => harness.name(each))
+const rig = useRig({ redis: 'all' })
+const five = (): string[] => ['a', 'b', 'c', 'd', 'e'].map((each) => rig.name(each))
 const multi = (locks: LockClient, names: readonly string[] = five()): MultiLock =>
   locks.getMultiLock(...names.map((name) => locks.getLock(name)))
 
@@ -31,28 +29,28 @@ async function scriptsSince(admin: Redis): Promise<number> {
 }
 
 function lockOf(locks: LockClient, suffix: string): Lock {
-  return locks.getLock(harness.name(suffix))
+  return locks.getLock(rig.name(suffix))
 }
 
 describe('multi lock', () => {
   it('multi lock that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'd').acquire()
     const lock = multi(locks)
     expect(await lock.tryLock()).toBe(false)
     expect(await lock.tryAcquire()).toBe(null)
     const error = await failureOf(lock.acquire({ waitMs: 150 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
-    expect(error).toMatchObject({ lockName: harness.name('d'), holder: { owner: holder.owner } })
+    expect(error).toMatchObject({ lockName: rig.name('d'), holder: { owner: holder.owner } })
     expect((error as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(149)
-    expect(await harness.admin.exists(five())).toBe(1)
+    expect(await rig.admin.exists(five())).toBe(1)
     await holder.release()
     expect(await lock.tryLock()).toBe(true)
     await lock.unlock()
   })
 
   it('is had by exactly one of ten clients that try once at the same time', async () => {
-    const clients = await Promise.all(Array.from({ length: 10 }, () => harness.client()))
+    const clients = await Promise.all(Array.from({ length: 10 }, () => rig.client()))
     const all = clients.map((locks) => multi(locks))
     const got = await Promise.all(all.map((lock) => lock.tryLock(0, 10_000)))
     expect(got.filter(Boolean)).toHaveLength(1)
@@ -60,14 +58,14 @@ describe('multi lock', () => {
   })
 
   it('is handed on through whatever member is busy, whoever had it', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const names = five()
     const holds = await Promise.all(names.map((name) => other.getLock(name).acquire()))
     const waiting = multi(locks).acquire()
     for (const hold of holds) {
       await eventually(async () => {
         const channel = `redisson_lock__channel:{${hold.lockName}}`
-        return Number((await harness.admin.pubsub('NUMSUB', channel))[1]) === 1
+        return Number((await rig.admin.pubsub('NUMSUB', channel))[1]) === 1
       })
       await hold.release()
     }
@@ -75,27 +73,27 @@ describe('multi lock', () => {
   })
 
   it('releases all when one member fails for good, and says which', async () => {
-    const lock = multi(await harness.client())
-    await harness.admin.set(harness.name('b'), 'something else')
-    expect(await failureOf(lock.acquire())).toMatchObject({ code: 'WRONG_TYPE', lockName: harness.name('b') })
-    await eventually(async () => (await harness.admin.exists(five())) === 1)
-    await harness.admin.del(harness.name('b'))
+    const lock = multi(await rig.client())
+    await rig.admin.set(rig.name('b'), 'something else')
+    expect(await failureOf(lock.acquire())).toMatchObject({ code: 'WRONG_TYPE', lockName: rig.name('b') })
+    await eventually(async () => (await rig.admin.exists(five())) === 1)
+    await rig.admin.del(rig.name('b'))
   })
 
   it('releases all when its caller aborts, whatever it waits for (#4456)', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'e').acquire()
     const abort = new AbortController()
     const waiting = multi(locks).acquire({ signal: abort.signal })
     await eventually(async () => {
-      const channel = `redisson_lock__channel:{${harness.name('e')}}`
-      return Number((await harness.admin.pubsub('NUMSUB', channel))[1]) === 1
+      const channel = `redisson_lock__channel:{${rig.name('e')}}`
+      return Number((await rig.admin.pubsub('NUMSUB', channel))[1]) === 1
     })
     const late = multi(locks).acquire({ signal: abort.signal })
     abort.abort('enough')
     await expect(waiting).rejects.toBe('enough')
     await expect(late).rejects.toBe('enough')
-    await eventually(async () => (await harness.admin.exists(five())) === 1)
+    await eventually(async () => (await rig.admin.exists(five())) === 1)
     await holder.release()
     // The lock that the late one still took is undone after its answer.
     expect(await multi(locks).tryLock(1_000)).toBe(true)
@@ -103,13 +101,13 @@ describe('multi lock', () => {
   })
 
   it('is of locks of every kind at once', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const kinds = (from: LockClient): Lock[] => [
-      from.getFairLock(harness.name('fair')),
-      from.getReadWriteLock(harness.name('read')).readLock(),
-      from.getReadWriteLock(harness.name('write')).writeLock(),
-      from.getFencedLock(harness.name('fenced')),
-      from.getLock(harness.name('plain')),
+      from.getFairLock(rig.name('fair')),
+      from.getReadWriteLock(rig.name('read')).readLock(),
+      from.getReadWriteLock(rig.name('write')).writeLock(),
+      from.getFencedLock(rig.name('fenced')),
+      from.getLock(rig.name('plain')),
     ]
     const hold = await locks.getMultiLock(...kinds(locks)).acquire()
     expect(hold.holds[3]!.token).toBe('1')
@@ -125,12 +123,12 @@ describe('multi lock', () => {
   })
 
   it('refuses no locks, what is no lock, one lock twice, and locks of two threads', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const [one, other] = [locks.thread(), locks.thread()]
     const wrong: (() => unknown)[] = [
       () => locks.getMultiLock(),
       () => locks.getMultiLock('a' as unknown as Lock),
-      () => locks.getMultiLock(lockOf(locks, 'a'), lockOf(locks, 'b'), locks.getFairLock(harness.name('a'))),
+      () => locks.getMultiLock(lockOf(locks, 'a'), lockOf(locks, 'b'), locks.getFairLock(rig.name('a'))),
       () => locks.getMultiLock(one.getLock('a'), other.getLock('b')),
       () => one.getMultiLock(other.getLock('b')),
     ]
@@ -143,16 +141,16 @@ describe('multi lock', () => {
   })
 
   it('refuses one lock by two clients of the same Redis, which would wait for itself for ever', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const error = await failureOf(locks.getMultiLock(lockOf(locks, 'a'), lockOf(other, 'a')).acquire())
-    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', value: harness.name('a') })
-    await eventually(async () => (await harness.admin.exists(five())) === 0)
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', value: rig.name('a') })
+    await eventually(async () => (await rig.admin.exists(five())) === 0)
   })
 })
 
 describe('multi lock: what it costs', () => {
   // A server of its own: what it runs is counted.
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   it('a multi lock of five free locks is taken by one script and released by one', async () => {
     const admin = own.connection()
@@ -180,7 +178,7 @@ describe('multi lock: what it costs', () => {
     await parked.promise
     await eventually(async () => (await admin.exists(five())) === 1)
     await eventually(async () => {
-      const [, count] = await admin.pubsub('NUMSUB', `redisson_lock__channel:{${harness.name('c')}}`)
+      const [, count] = await admin.pubsub('NUMSUB', `redisson_lock__channel:{${rig.name('c')}}`)
       return Number(count) === 1
     })
     await scriptsSince(admin)
@@ -196,25 +194,25 @@ describe('multi lock: the hold', () => {
   const warnings = useWarnings()
 
   it('is lost with any member, by that member and with its error, and releases the rest', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await rig.client({ lockWatchdogTimeout: 600 })
     const hold = await multi(locks).acquire()
     const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
     hold.ensure()
-    await harness.admin.del(harness.name('c'))
+    await rig.admin.del(rig.name('c'))
     await aborted
     expect(hold.signal.reason).toBeInstanceOf(LockLostError)
-    expect(hold.signal.reason).toMatchObject({ reason: 'gone', lockName: harness.name('c') })
+    expect(hold.signal.reason).toMatchObject({ reason: 'gone', lockName: rig.name('c') })
     expect(hold.lossError).toBe(hold.signal.reason)
     expect(hold.trustedForMs).toBe(0)
     expect(() => hold.ensure()).toThrow(LockLostError)
     expect(await hold.release()).toBe('lost')
     expect(await hold.release()).toBe('already-released')
-    expect(await harness.admin.exists(five())).toBe(0)
-    expect(await warnings.delivered('HOLDFAST_LOST', harness.name('c'))).toEqual([])
+    expect(await rig.admin.exists(five())).toBe(0)
+    expect(await warnings.delivered('HOLDFAST_LOST', rig.name('c'))).toEqual([])
   })
 
   it('verify asks all members in one turn, extend prolongs all, trust is that of the least', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const hold = await multi(locks).acquire({ leaseMs: 2_000 })
     await hold.holds[4]!.extend(60_000)
     expect(hold.trustedForMs).toBeLessThan(2_000)
@@ -223,22 +221,22 @@ describe('multi lock: the hold', () => {
     expect(hold.trustedForMs).toBeGreaterThan(45_000)
     expect(hold.holds[4]!.trustedForMs).toBeGreaterThan(55_000)
     await hold.verify()
-    await harness.admin.del(harness.name('b'))
-    await expect(hold.verify()).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: harness.name('b') })
+    await rig.admin.del(rig.name('b'))
+    await expect(hold.verify()).rejects.toMatchObject({ code: 'LOCK_LOST', lockName: rig.name('b') })
     await hold.release()
   })
 
   it('renews every member', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
+    const locks = await rig.client({ lockWatchdogTimeout: 600 })
     const hold = await multi(locks).acquire()
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     await hold.verify()
-    expect(await harness.admin.exists(five())).toBe(5)
+    expect(await rig.admin.exists(five())).toBe(5)
     await hold.release()
   })
 
   it('taken 200 times inside one another leaves no listener with the outer one', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     await locks.run(async () => {
       const outer = await multi(locks).lock()
       for (let i = 0; i < 200; i += 1) {
@@ -261,7 +259,7 @@ describe('multi lock: the hold', () => {
 
 describe('multi lock: who is the owner', () => {
   it('unlocks what was locked one by one, and one by one what was locked together', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     await locks.run(async () => {
       const singly = five().map((name) => locks.getLock(name))
       for (const lock of singly) {
@@ -269,14 +267,14 @@ describe('multi lock: who is the owner', () => {
       }
       expect(await multi(locks).isHeldByCurrentContext()).toBe(true)
       await multi(locks).unlock()
-      expect(await harness.admin.exists(five())).toBe(0)
+      expect(await rig.admin.exists(five())).toBe(0)
       await multi(locks).lock()
       for (const lock of singly.slice(1)) {
         await lock.unlock()
       }
       expect(await failureOf(multi(locks).unlock())).toMatchObject({
         code: 'NOT_LOCK_OWNER',
-        lockName: harness.name('b'),
+        lockName: rig.name('b'),
       })
       expect(await singly[0]!.getHoldCount()).toBe(1)
       await singly[0]!.unlock()
@@ -284,7 +282,7 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('re-enters members that the context has, and releases only its own levels when another is busy', async () => {
-    const [locks, other] = [await harness.client(), await harness.client()]
+    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'e').acquire()
     await locks.run(async () => {
       const mine = lockOf(locks, 'b')
@@ -301,7 +299,7 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('siblings that take overlapping sets by withLock inside one hold take turns, in any order of the members', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     let inside = 0
     let most = 0
     const names = five()
@@ -310,7 +308,7 @@ describe('multi lock: who is the owner', () => {
         multi(locks, [...names.slice(from), ...names.slice(0, from)]).withLock(async () => {
           inside += 1
           most = Math.max(most, inside)
-          await harness.admin.ping()
+          await rig.admin.ping()
           inside -= 1
         })
       await soon(Promise.all([0, 1, 2, 3, 4].map(sibling)))
@@ -319,8 +317,8 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('the write lock of what its caller reads: a try is refused, only an endless wait is told so, holding a part or not', async () => {
-    const locks = await harness.client()
-    const shared = locks.getReadWriteLock(harness.name('rw'))
+    const locks = await rig.client()
+    const shared = locks.getReadWriteLock(rig.name('rw'))
     const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), shared.writeLock())
     await locks.run(async () => {
       const reading = await shared.readLock().acquire()
@@ -342,7 +340,7 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('has a place in the other clients for each context: re-enters there, and a fork waits for itself never', async () => {
-    const [locks, second] = [await harness.client(), await harness.client()]
+    const [locks, second] = [await rig.client(), await rig.client()]
     const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), lockOf(second, 'b'))
     await locks.run(async () => {
       const outer = await both().lock()
@@ -374,7 +372,7 @@ describe('multi lock: many callers', () => {
 
   it('overlapping sets in random orders by four processes: all get through and every counter is exact (I1)', async () => {
     const random = seeded(20_260_801)
-    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => harness.name(each))
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => rig.name(each))
     const expected = new Map(names.map((name) => [name, 0]))
     const someOf = (): string[] => {
       const shuffled = names.map((name) => ({ name, at: random() })).sort((a, b) => a.at - b.at)
@@ -385,20 +383,20 @@ describe('multi lock: many callers', () => {
     const workers = await Promise.all(plans.map(() => start()))
     await Promise.all(workers.map((worker, i) => worker.call('incrementAll', plans[i])))
     const counters = names.map((name) => `${name}:counter`)
-    expect(await harness.admin.mget(counters)).toEqual(names.map((name) => `${expected.get(name)}`))
-    await harness.admin.del(counters)
+    expect(await rig.admin.mget(counters)).toEqual(names.map((name) => `${expected.get(name)}`))
+    await rig.admin.del(counters)
     await Promise.all(workers.map((worker) => worker.call('close')))
   })
 
   it('two clients with opposite orders, beside holders of one member: each has 80 turns', async () => {
-    const clients = [await harness.client(), await harness.client(), await harness.client()]
-    const names = [harness.name('a'), harness.name('b')]
+    const clients = [await rig.client(), await rig.client(), await rig.client()]
+    const names = [rig.name('a'), rig.name('b')]
     let inside = 0
     let overlaps = 0
     const work = async (): Promise<void> => {
       inside += 1
       overlaps += inside > 1 ? 1 : 0
-      await harness.admin.ping()
+      await rig.admin.ping()
       inside -= 1
     }
     const turns = async (lock: AnyLock): Promise<void> => {

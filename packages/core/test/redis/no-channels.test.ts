@@ -3,9 +3,8 @@ import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { getElection } from '../../src/entries/election/index.js'
 import { getShare } from '../../src/entries/share/index.js'
 import { handOver } from '../../src/entries/travel/index.js'
-import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const rig = useRig()

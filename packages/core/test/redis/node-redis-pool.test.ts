@@ -3,9 +3,8 @@ import { createClientPool } from 'redis'
 import { LockClient, type LockClientOptions } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const POOLED = 2

@@ -3,9 +3,8 @@ import { RedisReplication, type RedisServer } from '@holdfast/faults/harness'
 import { EventEmitter } from 'node:events'
 import { createClient } from 'redis'
 import { LockClient, type LockClientOptions } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { outcomeOf } from './support/behind.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 

@@ -8,10 +8,9 @@ import { NodeRedisPort } from '../../src/redis/node-redis/port.js'
 import { backgroundRuntime } from '../../src/runtime/runtime.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
 import { ResettingProxy } from './support/resetting-proxy.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`

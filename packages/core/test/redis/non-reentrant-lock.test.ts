@@ -7,7 +7,7 @@ import {
   type AnyLock,
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 import { JavaClient } from './support/java-client.js'
 import { nonReentrantKinds, type LockKind, type LockSource } from './support/lock-kinds.js'
 
@@ -30,16 +30,16 @@ const forms: Record<string, (lock: AnyLock) => Promise<unknown>> = {
 }
 
 describe.each(nonReentrantKinds)('$name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('a contending caller waits, and has it when it is released', async () => {
-    const [one, other] = [await harness.client(), await harness.client()]
-    const lock = kind.of(one, harness.name())
+    const [one, other] = [await rig.client(), await rig.client()]
+    const lock = kind.of(one, rig.name())
     await one.run(async () => {
       await lock.lock()
-      expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
-      const waiting = other.run(() => kind.of(other, harness.name()).acquire())
-      await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+      expect(await kind.of(other, rig.name()).tryLock()).toBe(false)
+      const waiting = other.run(() => kind.of(other, rig.name()).acquire())
+      await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
       await lock.unlock()
       expect(await (await waiting).release()).toBe('released')
     })
@@ -48,16 +48,16 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   it.each(Object.keys(forms))(
     'its owner is refused %s, keeps what it has, and one unlock frees it',
     async (form) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name())
       await locks.run(async () => {
         const hold = await lock.lock()
-        for (const again of [lock, kind.of(locks, harness.name())]) {
+        for (const again of [lock, kind.of(locks, rig.name())]) {
           const failure = await forms[form]!(again).catch((error: unknown) => error)
           expect(failure).toBeInstanceOf(NotReentrantError)
           expect(failure).toMatchObject({
             code: 'NOT_REENTRANT',
-            lockName: harness.name(),
+            lockName: rig.name(),
             owner: hold.owner,
           })
         }
@@ -74,8 +74,8 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   it.each(Object.keys(forms))(
     'inside withLock %s is refused at once, and the outside goes on',
     async (form) => {
-      const locks = await harness.client()
-      const lock = kind.of(locks, harness.name())
+      const locks = await rig.client()
+      const lock = kind.of(locks, rig.name())
       const result = await lock.withLock(async (hold) => {
         await expect(forms[form]!(lock)).rejects.toThrow(NotReentrantError)
         await expect(locks.run(() => forms[form]!(lock))).rejects.toThrow(NotReentrantError)
@@ -88,20 +88,20 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   )
 
   it('a thread is refused what it has, by any of its lock objects; another thread waits', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     const [one, other] = [locks.thread(), locks.thread()]
-    const hold = await kind.of(one, harness.name()).acquire()
-    await expect(kind.of(one, harness.name()).tryLock()).rejects.toThrow(NotReentrantError)
-    expect(await kind.of(other, harness.name()).tryLock()).toBe(false)
-    const waiting = kind.of(other, harness.name()).acquire()
+    const hold = await kind.of(one, rig.name()).acquire()
+    await expect(kind.of(one, rig.name()).tryLock()).rejects.toThrow(NotReentrantError)
+    expect(await kind.of(other, rig.name()).tryLock()).toBe(false)
+    const waiting = kind.of(other, rig.name()).acquire()
     await hold.release()
     await (await waiting).release()
   })
 
   it('outside contexts each caller is an owner of its own, and waits', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     const hold = await lock.lock()
     expect(await lock.tryLock()).toBe(false)
     expect(await lock.tryAcquire()).toBeNull()
@@ -112,17 +112,17 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('sibling withLocks of one context exclude each other (I1)', async () => {
-    const locks = await harness.client()
-    const section = new CriticalSection(harness.admin, harness.name('counter'))
+    const locks = await rig.client()
+    const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(() =>
-      Promise.all(Array.from({ length: 12 }, () => kind.of(locks, harness.name()).withLock(section.enter))),
+      Promise.all(Array.from({ length: 12 }, () => kind.of(locks, rig.name()).withLock(section.enter))),
     )
     expect(await section.result()).toEqual(oneAfterAnother(12))
   })
 
   it('by hand beside a withLock that does not enclose it: it waits', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const [inside, enough] = [signalled(), signalled()]
     await locks.run(async () => {
       const working = lock.withLock(() => {
@@ -141,13 +141,13 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   it.each(['free', 'held by another client'])(
     'started together in one context, one has it and the others are refused when it has: %s',
     async (state) => {
-      const [locks, others] = [await harness.client(), await harness.client()]
-      const lock = kind.of(locks, harness.name())
-      const before = state === 'free' ? null : await kind.of(others, harness.name()).acquire()
+      const [locks, others] = [await rig.client(), await rig.client()]
+      const lock = kind.of(locks, rig.name())
+      const before = state === 'free' ? null : await kind.of(others, rig.name()).acquire()
       await locks.run(async () => {
         const calls = Promise.allSettled([lock.lock(), lock.tryLock(60_000), lock.acquire(), lock.lock()])
         if (before) {
-          await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+          await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
           await before.release()
         }
         const [first, ...rest] = await calls
@@ -163,25 +163,25 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   )
 
   it('what the owner took as a lock that re-enters is refused here', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     await locks.run(async () => {
-      const twin = reentrantTwin(kind, locks, harness.name())
+      const twin = reentrantTwin(kind, locks, rig.name())
       await twin.lock()
-      await expect(kind.of(locks, harness.name()).lock()).rejects.toThrow(NotReentrantError)
-      await expect(kind.of(locks, harness.name()).tryLock()).rejects.toThrow(NotReentrantError)
+      await expect(kind.of(locks, rig.name()).lock()).rejects.toThrow(NotReentrantError)
+      await expect(kind.of(locks, rig.name()).tryLock()).rejects.toThrow(NotReentrantError)
       await twin.unlock()
-      expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
+      expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
     })
   })
 
   it('what was taken here is re-entered by a lock that does: the rule is that of the lock that is asked', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     await locks.run(async () => {
-      const lock = kind.of(locks, harness.name())
-      const twin = reentrantTwin(kind, locks, harness.name())
+      const lock = kind.of(locks, rig.name())
+      const twin = reentrantTwin(kind, locks, rig.name())
       const { owner } = await lock.lock()
       await twin.lock()
-      expect(await kind.holds(harness.admin, harness.name())).toEqual({ [owner]: '2' })
+      expect(await kind.holds(rig.admin, rig.name())).toEqual({ [owner]: '2' })
       await expect(lock.tryLock()).rejects.toThrow(NotReentrantError)
       await twin.unlock()
       await lock.unlock()
@@ -190,8 +190,8 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('a fork is another owner: refused with a limit, SelfDeadlockError without', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await lock.withLock(async () => {
       expect(await locks.fork(() => lock.tryLock())).toBe(false)
       await expect(locks.fork(() => lock.lock())).rejects.toThrow(SelfDeadlockError)
@@ -199,11 +199,11 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('an owner whose hold was lost hears of that', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const hold = await lock.lock()
-      await kind.vanish(harness.admin, harness.name())
+      await kind.vanish(rig.admin, rig.name())
       await expect(hold.verify()).rejects.toThrow(LockLostError)
       await expect(lock.lock()).rejects.toThrow(LockLostError)
       expect(await hold.release()).toBe('lost')
@@ -212,15 +212,15 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('is the same in Redis as its twin, and excludes a Java client', async () => {
-    const locks = await harness.client()
-    const java = new JavaClient(harness.admin)
-    const hold = await kind.of(locks, harness.name()).acquire()
-    expect(await harness.admin.hgetall(harness.name())).toEqual({ [hold.owner]: '1' })
-    expect(await java.acquire(harness.name())).toBeGreaterThan(0)
+    const locks = await rig.client()
+    const java = new JavaClient(rig.admin)
+    const hold = await kind.of(locks, rig.name()).acquire()
+    expect(await rig.admin.hgetall(rig.name())).toEqual({ [hold.owner]: '1' })
+    expect(await java.acquire(rig.name())).toBeGreaterThan(0)
     await hold.release()
-    expect(await java.acquire(harness.name())).toBeNull()
-    expect(await kind.of(locks, harness.name()).tryLock()).toBe(false)
-    await java.unlock(harness.name())
-    expect(await kind.of(locks, harness.name()).tryLock()).toBe(true)
+    expect(await java.acquire(rig.name())).toBeNull()
+    expect(await kind.of(locks, rig.name()).tryLock()).toBe(false)
+    await java.unlock(rig.name())
+    expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
   })
 })

@@ -10,8 +10,7 @@ import {
   type SeenLock,
 } from '../../src/entries/observe/index.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const rig = useRig()

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { LockClient } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const rig = useRig()

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, type Hold } from '../../src/index.js'
-import { eventually, sleep } from './support/harness.js'
 import { belief, failureOf } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 const LEASE_MS = 1_200
 const names = (what: string): string[] => Array.from({ length: 15 }, (_, i) => `${what}:${i}`)

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, type LockClient, type PermitExpirableSemaphore } from '../../src/index.js'
 import { updateLeaseScript } from '../../src/scripts/permit-semaphore.js'
-import { eventually, signalled } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
 const TIMEOUTS = '{seats}:timeout'

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient, PermitExpirableSemaphore } from '../../src/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
 const rig = useRig()

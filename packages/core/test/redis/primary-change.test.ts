@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents } from '../../src/index.js'
-import { eventually } from './support/harness.js'
+import { eventually } from './support/rig.js'
 import { BELIEVES, belief, KNOWS_BETTER, nextLoss } from './support/losses.js'
 import { useMovingPrimary } from './support/moving-primary.js'
 

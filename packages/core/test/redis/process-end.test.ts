@@ -1,12 +1,12 @@
 import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { describe, it, useHarness, useSmallPrograms, itAtOnce } from './support/together.js'
+import { describe, it, useRig, useSmallPrograms, itAtOnce } from './support/together.js'
 
 // Longer than the keeper of the process looks away. The timer itself does not keep the process alive.
 const later = (what: string): string => `setTimeout(() => { ${what} }, 2_500).unref()\n`
 
 describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockClient opened', (CLIENT) => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const start = useSmallPrograms()
   const run = (code: string, { name = harness.name(), env = {}, client = {} } = {}) =>
     start(`const lock = locks.getLock('${name}')\n${code}`, { env: { CLIENT, ...env }, client })

@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockLostError, SelfDeadlockError } from '../../src/index.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 
 describe('from write to read', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const settled = { resyncInterval: 20_000 }
 
   it('keeps others out until the write lock goes, then lets readers in and no writer, by message (I1, I4)', async () => {
-    const [one, other] = [await harness.client(settled), await harness.client(settled)]
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const [one, other] = [await rig.client(settled), await rig.client(settled)]
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
     await one.run(async () => {
       const write = await mine!.writeLock().acquire()
       const read = await mine!.readLock().acquire()
@@ -30,8 +30,8 @@ describe('from write to read', () => {
   })
 
   it('an inner read unlock keeps the write lock, and its lease', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       await lock.writeLock().lock(20_000)
       await lock.readLock().lock(1_000)
@@ -43,8 +43,8 @@ describe('from write to read', () => {
   })
 
   it('re-entry, both ways: counts of each are their own (I2)', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       await lock.writeLock().lock()
       await lock.writeLock().lock()
@@ -62,8 +62,8 @@ describe('from write to read', () => {
   })
 
   it('two read locks at the same time inside one write lock are two owners, neither loses a count (I2)', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     await lock.writeLock().withLock(async () => {
       const readers = await Promise.all([
         lock.readLock().withLock((hold) => hold.owner),
@@ -75,8 +75,8 @@ describe('from write to read', () => {
   })
 
   it('what was forked from a writer cannot read, and is told so at once', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     await lock.writeLock().withLock(async () => {
       await expect(locks.fork(() => lock.readLock().lock())).rejects.toThrow(SelfDeadlockError)
       expect(await locks.fork(() => lock.readLock().tryLock())).toBe(false)
@@ -84,16 +84,16 @@ describe('from write to read', () => {
   })
 
   it('reads and holds are renewed before and after (I3)', async () => {
-    const locks = await harness.client({ lockWatchdogTimeout: 600 })
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client({ lockWatchdogTimeout: 600 })
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
       const read = await lock.readLock().acquire()
-      const keys = () => harness.admin.keys(`{${harness.name()}}:*:rwlock_timeout:1`)
+      const keys = () => rig.admin.keys(`{${rig.name()}}:*:rwlock_timeout:1`)
       const renewed = async (): Promise<void> => {
         const [key = ''] = await keys()
-        await harness.admin.pexpire(key, 250)
-        await eventually(async () => (await harness.admin.pttl(key)) > 400)
+        await rig.admin.pexpire(key, 250)
+        await eventually(async () => (await rig.admin.pttl(key)) > 400)
       }
       await renewed()
       await write.release()
@@ -105,17 +105,17 @@ describe('from write to read', () => {
   })
 
   it('a write lock that is lost is told; the read lock beside it goes with the key', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     locks.on('lost', () => undefined)
-    const lock = locks.getReadWriteLock(harness.name())
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
       const read = await lock.readLock().acquire()
-      await harness.admin.del(harness.name())
+      await rig.admin.del(rig.name())
       await expect(write.verify()).rejects.toThrow(LockLostError)
       await expect(read.verify()).rejects.toThrow(LockLostError)
       expect([await write.release(), await read.release()]).toEqual(['lost', 'lost'])
     })
-    await harness.admin.del(...(await harness.admin.keys(`{${harness.name()}}:*`)))
+    await rig.admin.del(...(await rig.admin.keys(`{${rig.name()}}:*`)))
   })
 })

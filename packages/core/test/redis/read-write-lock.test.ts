@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockClient, LockTimeoutError, SelfDeadlockError, type Hold } from '../../src/index.js'
 import { carrierOf, scriptsRunBy } from './support/carrier.js'
-import { eventually, signalled, useHarness } from './support/harness.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 
 // Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,
 // and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
 
 describe('a read-write lock', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const settled = { resyncInterval: 20_000 }
   const times = <T>(count: number, make: (i: number) => T): T[] =>
     Array.from({ length: count }, (_, i) => make(i))
   const releaseAll = (holds: readonly Hold[]) => Promise.all(holds.map((hold) => hold.release()))
   const two = async (options = {}): Promise<[LockClient, LockClient]> => [
-    await harness.client({ ...settled, ...options }),
-    await harness.client({ ...settled, ...options }),
+    await rig.client({ ...settled, ...options }),
+    await rig.client({ ...settled, ...options }),
   ]
-  const writersThatWait = () => harness.admin.zcard(`holdfast:writers:{${harness.name()}}`)
+  const writersThatWait = () => rig.admin.zcard(`holdfast:writers:{${rig.name()}}`)
 
   it.each([
     ['read', 'read', true],
@@ -25,7 +25,7 @@ describe('a read-write lock', () => {
     ['write', 'write', false],
   ] as const)('held to %s, another may %s: %s (I1)', async (first, second, allowed) => {
     const [one, other] = await two()
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
     const faces = (lock = mine!) => ({ read: lock.readLock(), write: lock.writeLock() })
     const hold = await faces()[first].acquire()
     const second_ = await faces(theirs)[second].tryAcquire()
@@ -38,8 +38,8 @@ describe('a read-write lock', () => {
 
   it('lets in together all readers that wait behind a writer, and wakes them by its release alone (I4)', async () => {
     const [one, other] = await two()
-    const writer = await one.getReadWriteLock(harness.name()).writeLock().acquire()
-    const lock = other.getReadWriteLock(harness.name())
+    const writer = await one.getReadWriteLock(rig.name()).writeLock().acquire()
+    const lock = other.getReadWriteLock(rig.name())
     let inside = 0
     const [parked, all] = [signalled(), signalled()]
     let waiting = 0
@@ -58,16 +58,16 @@ describe('a read-write lock', () => {
   })
 
   it('sends the tries of adjacent readers together: at most one script per 32 of them', async () => {
-    const connection = harness.connection()
+    const connection = rig.connection()
     const other = await LockClient.connect(carrierOf(connection))
-    const writer = await (await harness.client()).getReadWriteLock(harness.name()).writeLock().acquire()
-    const lock = other.getReadWriteLock(harness.name())
+    const writer = await (await rig.client()).getReadWriteLock(rig.name()).writeLock().acquire()
+    const lock = other.getReadWriteLock(rig.name())
     const parked = signalled()
     let waiting = 0
     other.on('waiting', () => (waiting += 1) === 64 && parked.resolve())
     const readers = times(64, () => lock.readLock().acquire())
     await parked.promise
-    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel()))[1] === 1)
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel()))[1] === 1)
     const scripts = scriptsRunBy(connection)
     await writer.release()
     const holds = await Promise.all(readers)
@@ -79,7 +79,7 @@ describe('a read-write lock', () => {
 
   it('a new reader stands back behind a writer that waits, also one of another client, and comes after it', async () => {
     const [one, other] = await two()
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(harness.name()))
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
     const reading = await mine!.readLock().acquire()
     const order: string[] = []
     const writer = theirs!.writeLock().withLock(() => void order.push('writer'))
@@ -93,9 +93,9 @@ describe('a read-write lock', () => {
 
   it('readersStandBack: false lets readers join readers, whoever waits', async () => {
     const [one, other] = await two()
-    const lock = one.getReadWriteLock(harness.name(), { readersStandBack: false })
+    const lock = one.getReadWriteLock(rig.name(), { readersStandBack: false })
     const reading = await lock.readLock().acquire()
-    const writer = other.getReadWriteLock(harness.name()).writeLock().acquire()
+    const writer = other.getReadWriteLock(rig.name()).writeLock().acquire()
     await eventually(async () => (await writersThatWait()) === 1)
     const joined = await lock.readLock().tryAcquire()
     expect(joined).not.toBeNull()
@@ -105,10 +105,10 @@ describe('a read-write lock', () => {
 
   it('a caller that reads may read again, and so may what was forked from it, while a writer waits', async () => {
     const [one, other] = await two()
-    const lock = one.getReadWriteLock(harness.name()).readLock()
+    const lock = one.getReadWriteLock(rig.name()).readLock()
     await one.run(async () => {
       const hold = await lock.acquire()
-      const writer = other.getReadWriteLock(harness.name()).writeLock().acquire()
+      const writer = other.getReadWriteLock(rig.name()).writeLock().acquire()
       await eventually(async () => (await writersThatWait()) === 1)
       await lock.withLock(async () => expect(await lock.getHoldCount()).toBe(2))
       await one.fork(() => lock.withLock(() => undefined))
@@ -119,8 +119,8 @@ describe('a read-write lock', () => {
   })
 
   it('a local writer in between does not keep a forked reader of a reader waiting', async () => {
-    const locks = await harness.client(settled)
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client(settled)
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       const writer = locks.fork(() => lock.writeLock().acquire({ waitMs: 5_000 }), { detached: true })
@@ -133,10 +133,10 @@ describe('a read-write lock', () => {
 
   it('a writer that gives up lets the readers behind it in at once, and leaves nothing (I8)', async () => {
     const [one, other] = await two()
-    const lock = one.getReadWriteLock(harness.name())
+    const lock = one.getReadWriteLock(rig.name())
     const reading = await lock.readLock().acquire()
     const giveUp = new AbortController()
-    const writer = other.getReadWriteLock(harness.name()).writeLock().acquire({ signal: giveUp.signal })
+    const writer = other.getReadWriteLock(rig.name()).writeLock().acquire({ signal: giveUp.signal })
     await eventually(async () => (await writersThatWait()) === 1)
     const reader = lock.readLock().acquire()
     giveUp.abort(new Error('enough'))
@@ -146,16 +146,16 @@ describe('a read-write lock', () => {
   })
 
   it('a writer whose client died keeps readers back no longer than its entry lives', async () => {
-    const locks = await harness.client({ resyncInterval: 100 })
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client({ resyncInterval: 100 })
+    const lock = locks.getReadWriteLock(rig.name())
     const reading = await lock.readLock().acquire()
     // A writer whose client is gone leaves this.
-    const soon = Math.floor(Number((await harness.admin.time())[0]) * 1000) + 1_400
-    await harness.admin.zadd(`holdfast:writers:{${harness.name()}}`, soon, 'gone~1:1:write')
-    await harness.admin.pexpire(`holdfast:writers:{${harness.name()}}`, 5_000)
+    const soon = Math.floor(Number((await rig.admin.time())[0]) * 1000) + 1_400
+    await rig.admin.zadd(`holdfast:writers:{${rig.name()}}`, soon, 'gone~1:1:write')
+    await rig.admin.pexpire(`holdfast:writers:{${rig.name()}}`, 5_000)
     expect(await lock.readLock().tryAcquire()).toBeNull()
     await releaseAll([await lock.readLock().acquire({ waitMs: 4_000 }), reading])
-    await harness.admin.del(`holdfast:writers:{${harness.name()}}`)
+    await rig.admin.del(`holdfast:writers:{${rig.name()}}`)
   })
 
   it('neither side keeps the other out: readers and writers that never stop both get their turns', async () => {
@@ -163,7 +163,7 @@ describe('a read-write lock', () => {
     const counts = { read: 0, write: 0 }
     const done = signalled()
     const flow = async (locks: LockClient, mode: 'read' | 'write'): Promise<void> => {
-      const lock = locks.getReadWriteLock(harness.name())
+      const lock = locks.getReadWriteLock(rig.name())
       while (counts.read < 100 || counts.write < 20) {
         await (mode === 'read' ? lock.readLock() : lock.writeLock()).withLock(() => void (counts[mode] += 1))
       }
@@ -178,8 +178,8 @@ describe('a read-write lock', () => {
   })
 
   it('from read to write: a try and a limited wait are refused, an endless one is refused at once', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       for (const ask of [
@@ -214,8 +214,8 @@ describe('a read-write lock', () => {
   })
 
   it('a limited wait for the write lock gets it when its own context releases the read lock', async () => {
-    const locks = await harness.client()
-    const lock = locks.getReadWriteLock(harness.name())
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
     await locks.run(async () => {
@@ -230,5 +230,5 @@ describe('a read-write lock', () => {
     })
   })
 
-  const channel = () => `redisson_rwlock:{${harness.name()}}`
+  const channel = () => `redisson_rwlock:{${rig.name()}}`
 })

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { carrierPackage } from './support/carrier.js'
 import { lowered } from './support/code-checks.js'
-import { redisUrl, useHarness } from './support/harness.js'
 import { codeBlocks, pages, programs, root, type CodeBlock } from './support/markdown.js'
-import { useRig } from './support/rig.js'
+import { redisUrl, useRig } from './support/rig.js'
 
 // A database in WebAssembly among them, on a machine that is busy.
 const PROGRAM_LIMIT_MS = 60_000
@@ -66,7 +65,7 @@ function run(program: string): Promise<{ code: number | null; stdout: string; st
 }
 
 describe('the programs of the pages', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const all = PROGRAM_PAGES.flatMap(programs)
   const nameOf = ({ file, title }: CodeBlock): string => `${file}: ${title}`
 

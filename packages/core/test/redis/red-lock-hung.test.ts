@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Lock, type LockClient, type RedLock } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
 import { useNodes } from './support/nodes.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 const NODE_TIMEOUT_MS = 2_000

@@ -11,10 +11,9 @@ import {
   type RedLock,
   type RedLockOptions,
 } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
 import { useNodes } from './support/nodes.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'

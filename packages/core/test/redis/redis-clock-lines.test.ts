@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClientOptions } from '../../src/index.js'
 import { setClockBack } from './support/clock-steps.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually } from './support/harness.js'
 import { failureOf } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // The clock of Redis is set back while callers wait. Who of them lives must not depend on that: see
 // docs/decisions/0043-clocks-that-are-set-back.md.

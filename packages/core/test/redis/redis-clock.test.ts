@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { fencedSet, type AcquireOptions, type FencedHold } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'

@@ -2,20 +2,19 @@ import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { itAtOnce } from './support/at-once.js'
-import { signalled, useHarness } from './support/harness.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { signalled, soon, useRig } from './support/rig.js'
 
 describe('re-entry, of each kind of lock', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   itAtOnce(
     'lock, lock with a lease, unlock: the outer hold is still renewed',
     reentrantKinds,
     async (kind) => {
-      const locks = await harness.client({ lockWatchdogTimeout: 1_500 })
-      const lock = kind.of(locks, harness.name(kind.name))
+      const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
+      const lock = kind.of(locks, rig.name(kind.name))
       await locks.run(async () => {
         const outer = await lock.lock()
         await lock.lock(1_600)
@@ -30,11 +29,11 @@ describe('re-entry, of each kind of lock', () => {
 })
 
 describe.each(reentrantKinds)('re-entry: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('an inner fixed lease never shortens a watched outer hold', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       await lock.lock(1_000)
@@ -45,12 +44,12 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   })
 
   it('re-entry after the key was deleted is a loss on every level', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inner = await lock.lock()
-      await kind.vanish(harness.admin, harness.name())
+      await kind.vanish(rig.admin, rig.name())
       await expect(lock.lock()).rejects.toThrow(LockLostError)
       expect(outer.signal.aborted).toBe(true)
       expect(inner.signal.aborted).toBe(true)
@@ -60,8 +59,8 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   })
 
   it('a signal that has aborted already ends a re-entry too, and the level is not taken', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const hold = await lock.acquire()
       const signal = AbortSignal.abort(new Error('no'))
@@ -74,15 +73,15 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   })
 
   it("forceUnlock by another client aborts every level's signal, by message", async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
+    const [locks, others] = [await rig.client(), await rig.client()]
     const holds = await locks.run(async () => {
-      const lock = kind.of(locks, harness.name())
+      const lock = kind.of(locks, rig.name())
       return [await lock.lock(), await lock.lock()] as const
     })
     const both = Promise.all(
       holds.map(({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve))),
     )
-    expect(await kind.of(others, harness.name()).forceUnlock()).toBe(true)
+    expect(await kind.of(others, rig.name()).forceUnlock()).toBe(true)
     await both
     for (const { lossError } of holds) {
       expect(lossError).toMatchObject({ reason: 'forced' })

@@ -17,8 +17,7 @@ import { getShare } from '../../src/entries/share/index.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 import { releaseScript } from '../../src/scripts/lock.js'
 import { scriptsRunBy } from './support/carrier.js'
-import { eventually, signalled } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 // Keeps its data over a crash: every write is on disk before it is answered.

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 import { renewScript } from '../../src/scripts/lock.js'
 
 const SCRIPT_SIZE = 5

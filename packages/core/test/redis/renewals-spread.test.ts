@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 // Long enough that no lease ends while a busy machine takes them all, or renews them.
 const LEASE_MS = 6_000

@@ -4,7 +4,6 @@ import { RedisUnavailableError, WrongTypeError, type LockClient } from '../../sr
 import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
-import { eventually } from './support/harness.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
@@ -18,7 +17,7 @@ import {
   plainScripts,
   stamp,
 } from './support/plain-scripts.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { describe, it, own, useRig } from './support/together.js'
 

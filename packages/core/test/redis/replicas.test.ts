@@ -5,10 +5,9 @@ import { LockClient, type LockClientOptions, type LockHold } from '../../src/ind
 import { acquireScript } from '../../src/scripts/lock.js'
 import { allLuaSources } from './support/all-lua-sources.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
-import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { nextLoss } from './support/losses.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 const BOTH = { acks: 2, timeoutMs: 200 }

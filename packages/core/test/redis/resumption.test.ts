@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import type { Hold, LockClient } from '../../src/index.js'
 import { luaSources } from '../../src/redis/lua-sources.js'
-import { signalled, sleep } from './support/harness.js'
-import { usePrivateServer } from './support/private-server.js'
+import { signalled, sleep, useRig } from './support/rig.js'
 
 const LEASE_MS = 700
 const PAUSE_MS = 750
@@ -51,7 +50,7 @@ const RESUMPTIONS: readonly Resumption[] = [
 ]
 
 describe('after a pause of the process nobody is resumed before the signals have aborted (I3)', () => {
-  const own = usePrivateServer()
+  const own = useRig({ redis: 'test' })
 
   it.each(RESUMPTIONS)('by $by', async ({ redis, call }) => {
     // One that has to be sent twice is not answered during the pause.

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { Hold, LockClient } from '../../src/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Whose turn it is at a plain lock that is held for long. See docs/decisions/0073-nobody-starves.md.
 

@@ -10,9 +10,8 @@ afterAll(() => spies.restore())
 // Loaded behind the spies, so that what is bound at load is seen.
 const { ManualClock } = await import('@holdfast/faults/harness')
 const { waitBehind } = await import('./support/behind.js')
-const { eventually } = await import('./support/harness.js')
 const { seeded } = await import('./support/seeded.js')
-const { soon, useRig } = await import('./support/rig.js')
+const { eventually, soon, useRig } = await import('./support/rig.js')
 const rig = useRig()
 // Loading is not running.
 beforeEach(() => void spies.take())

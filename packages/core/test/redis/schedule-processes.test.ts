@@ -3,7 +3,7 @@ import { WorkerProcess } from '@holdfast/faults/harness'
 import { Queue, Worker } from 'bullmq'
 import type { LockClient } from '../../src/index.js'
 import { exclusive, ticksOf } from '../../src/entries/schedule/index.js'
-import { eventually, redisUrl, useHarness } from './support/harness.js'
+import { eventually, redisUrl, useRig } from './support/rig.js'
 
 const TICKS = 30
 const PERIOD_MS = 150
@@ -14,7 +14,7 @@ const SKEWS = [70, 0, -70, -350]
 const KILLED_AT = [8, 17]
 
 describe('a schedule in four processes', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let workers: WorkerProcess[] = []
   afterEach(async () => {
     await Promise.all(workers.map((worker) => worker.kill()))
@@ -70,7 +70,7 @@ describe('a schedule in four processes', () => {
 })
 
 describe('with a scheduler that exists', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let clients: LockClient[]
 
   beforeEach(async () => {

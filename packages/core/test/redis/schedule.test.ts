@@ -12,12 +12,12 @@ import { getShare } from '../../src/entries/share/index.js'
 import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { carrierOf } from './support/carrier.js'
-import { eventually, redisUrl, signalled, useHarness } from './support/harness.js'
+import { eventually, redisUrl, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 
 describe('exclusive', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let locks: LockClient
   let others: LockClient
   let name: string

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { describe, it, useHarness, useSmallPrograms, itAtOnce } from './support/together.js'
+import { describe, it, useRig, useSmallPrograms, itAtOnce } from './support/together.js'
 
 const WARNED = /\[HOLDFAST_BARE_CALLS\] HoldfastWarning: Lock "[^"]+": a call outside any context has waited/
 const CODE = 'HOLDFAST_BARE_CALLS'
@@ -11,9 +11,9 @@ process.on('unhandledRejection', (error) => { if (error.code !== 'CLIENT_CLOSED'
 process.once('SIGTERM', () => locks.close({ graceMs: 0 }))`
 
 describe('a wait for oneself, outside contexts', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const start = useSmallPrograms()
-  const given = (name = harness.name()): string =>
+  const given = (name = rig.name()): string =>
     `const NAME = '${name}'; const lock = locks.getLock(NAME)\n`
 
   const waysToTake: Record<string, string> = {
@@ -38,7 +38,7 @@ describe('a wait for oneself, outside contexts', () => {
     'is told of after 2 s, once, with both places and three ways out',
     ways.filter(({ take, wait }) => take === 'acquire()' || wait === 'withLock()'),
     async ({ name, take, wait }) => {
-      const program = start(`${given(harness.name(name))}
+      const program = start(`${given(rig.name(name))}
         async function outer() { ${waysToTake[take]!}; await inner() }
         async function inner() { await ${waysToWait[wait]!} }
         void outer().catch(() => undefined)
@@ -139,7 +139,7 @@ describe('a wait for oneself, outside contexts', () => {
   }
   const situations = Object.keys(silent).map((name) => ({ name }))
   itAtOnce('nothing is said of', situations, async ({ name }) => {
-    const program = start(`${given(harness.name(name))}${silent[name]!}\nawait locks.close()`)
+    const program = start(`${given(rig.name(name))}${silent[name]!}\nawait locks.close()`)
     const code = await program.ended()
     expect([code, program.stderr]).toEqual([0, ''])
   })
@@ -176,7 +176,7 @@ describe('a wait for oneself, outside contexts', () => {
 })
 
 describe('a refused tryLock() and the unlock() of its finally', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const start = useSmallPrograms()
   const program = `
     async function refusedRequest() {
@@ -188,8 +188,8 @@ describe('a refused tryLock() and the unlock() of its finally', () => {
     }`
 
   it('another client has the lock: the error names the mistake, and the lock stays', async () => {
-    const hold = await (await harness.client()).getLock(harness.name()).acquire()
-    const child = start(`const lock = locks.getLock('${harness.name()}')
+    const hold = await (await rig.client()).getLock(rig.name()).acquire()
+    const child = start(`const lock = locks.getLock('${rig.name()}')
       ${program}
       await refusedRequest()`)
     expect(await child.ended()).toBe(1)
@@ -201,7 +201,7 @@ describe('a refused tryLock() and the unlock() of its finally', () => {
   })
 
   it('another caller of the object has it: a warning by name, with both places; its own unlock is told, too', async () => {
-    const child = start(`const lock = locks.getLock('${harness.name()}')
+    const child = start(`const lock = locks.getLock('${rig.name()}')
       ${program}
       async function holdingRequest() { await lock.lock() }
       await holdingRequest()

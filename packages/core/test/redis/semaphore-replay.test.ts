@@ -10,9 +10,8 @@ import {
   releasePermits,
   releasePermitsScript,
 } from '../../src/scripts/semaphore.js'
-import { eventually } from './support/harness.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'pool'
 const OPERATIONS = `holdfast:operations:{${NAME}}:c~1`

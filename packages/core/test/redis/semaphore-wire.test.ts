@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // Redisson sends this for an RSemaphore, from redisson-wire.md 1.10.
 const JAVA_ACQUIRE = `

@@ -6,8 +6,7 @@ import {
   type LockClient,
   type Semaphore,
 } from '../../src/index.js'
-import { eventually, signalled } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'pool'
 const rig = useRig()

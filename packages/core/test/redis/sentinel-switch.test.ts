@@ -2,10 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { RedisSentinels } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type Hold, type LockClientOptions, type LockEvents } from '../../src/index.js'
-import { eventually } from './support/harness.js'
 import { everyLockKind } from './support/lock-kinds.js'
 import { BELIEVES, belief, nextLoss } from './support/losses.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const DOUBTS = { trusted: false, ensured: false, aborted: false }

@@ -3,9 +3,8 @@ import { RedisSentinels, type RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../src/index.js'
 import { carrierOfSeveral, onNodeRedis } from './support/carrier.js'
-import { eventually } from './support/harness.js'
 import { BELIEVES, belief, failureOf, nextLoss } from './support/losses.js'
-import { soon } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 // A fail-over takes some seconds: nothing may end by itself meanwhile, and no tick may help.

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { getShare, type ShareCodec, type ShareOptions } from '../../src/entries/share/index.js'
-import { eventually, sleep } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 const LOCK = 'share:pages:a'
 const KEPT = `holdfast:share:{${LOCK}}`

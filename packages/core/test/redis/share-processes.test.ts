@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
-import { eventually } from './support/harness.js'
-import { useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
 
 const PROCESSES = 10
 const CALLS = 100

@@ -8,8 +8,7 @@ import {
   type SharedRun,
   type ShareOptions,
 } from '../../src/entries/share/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const LOCK = 'share:oauth:42'
 const rig = useRig()

@@ -8,7 +8,6 @@ import {
 import { tombstonePrefix } from '../../src/keys.js'
 import { shorten } from '../../src/scripts/lock.js'
 import { itAtOnce } from './support/at-once.js'
-import { useHarness } from './support/harness.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { useNodes } from './support/nodes.js'
 import { useRig } from './support/rig.js'
@@ -18,18 +17,18 @@ const SOON_MS = 3_000
 const LATER_MS = 20_000
 
 describe('a lease that is shortened, of each kind of lock', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   itAtOnce(
     'ends by then, in Redis too, is trusted no longer than that, and goes to a waiter of another client',
     lockKinds,
     async (kind) => {
-      const [locks, name] = [await harness.client(), harness.name(kind.name)]
+      const [locks, name] = [await rig.client(), rig.name(kind.name)]
       const lost: string[] = []
       locks.on('lost', ({ error }) => lost.push(error.reason))
       const lock = kind.of(locks, name)
       const hold = await lock.acquire()
-      const next = kind.rivalOf(await harness.client(), name).acquire({ waitMs: 2 * LATER_MS })
+      const next = kind.rivalOf(await rig.client(), name).acquire({ waitMs: 2 * LATER_MS })
       await hold.shorten(SOON_MS)
       expect(hold.trustedForMs).toBeLessThan(SOON_MS)
       expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
@@ -43,10 +42,10 @@ describe('a lease that is shortened, of each kind of lock', () => {
 })
 
 describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('never becomes longer by it, and becomes longer by extend', async () => {
-    const lock = kind.of(await harness.client(), harness.name())
+    const lock = kind.of(await rig.client(), rig.name())
     const hold = await lock.acquire({ leaseMs: SOON_MS })
     await hold.shorten(LATER_MS)
     expect(hold.trustedForMs).toBeLessThan(SOON_MS)
@@ -58,13 +57,13 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
   })
 
   it('shortening a lock that has gone is a loss, and one that was released an error; a text is no number', async () => {
-    const locks = await harness.client()
+    const locks = await rig.client()
     locks.on('lost', () => undefined)
-    const lock = kind.of(locks, harness.name())
+    const lock = kind.of(locks, rig.name())
     const hold = await lock.acquire()
     await expect(hold.shorten('5' as never)).rejects.toThrow(InvalidArgumentError)
     await expect(hold.shorten(2 ** 31)).rejects.toThrow(/^ms .*24 days/)
-    await kind.vanish(harness.admin, harness.name())
+    await kind.vanish(rig.admin, rig.name())
     await expect(hold.shorten(SOON_MS)).rejects.toThrow(LockLostError)
     await hold.release()
     await expect(hold.shorten(SOON_MS)).rejects.toThrow(NotLockOwnerError)
@@ -73,11 +72,11 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
 })
 
 describe.each(reentrantKinds)('a lease that is shortened, and re-entry: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('is refused where other levels count on it; a later re-entry renews it again', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const outer = await lock.acquire()
       const inner = await lock.acquire()

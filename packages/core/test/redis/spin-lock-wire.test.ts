@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { releaseCall } from '../../src/scripts/lock.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // A spin lock keeps in Redis the hash of a plain lock, and publishes nothing.
 

@@ -2,8 +2,7 @@ import { expect } from '@jest/globals'
 import { LockTimeoutError, type LockClient, type SpinLockOptions } from '../../src/index.js'
 import type { Clock } from '../../src/runtime/runtime.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
-import { eventually, sleep } from './support/harness.js'
-import { soon } from './support/rig.js'
+import { eventually, sleep, soon } from './support/rig.js'
 import { describe, it, own, useRig } from './support/together.js'
 
 // How the waiters of a spin lock pause, and what they cost.

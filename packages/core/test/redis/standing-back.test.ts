@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { AnyLock, LockClient, LockClientOptions } from '../../src/index.js'
-import { eventually } from './support/harness.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
 
 // Who tries first where no grants are made. See docs/decisions/0073-nobody-starves.md.

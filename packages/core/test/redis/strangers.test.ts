@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { type SmallProgram } from './support/small-program.js'
-import { describe, it, useHarness, useSmallPrograms } from './support/together.js'
+import { describe, it, useRig, useSmallPrograms } from './support/together.js'
 
 interface Mistake {
   /** `locks`, `lock` and its NAME are there. */
@@ -93,14 +93,14 @@ const mistakes: Record<string, Mistake> = {
 const times = (program: SmallProgram, what: string): number => program.stderr.split(what).length - 1
 
 describe('a mistake of a stranger is told of, once, with what to do instead', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const start = useSmallPrograms()
-  const given = (): string => `const NAME = '${harness.name()}'; const lock = locks.getLock(NAME)\n${END}`
+  const given = (): string => `const NAME = '${rig.name()}'; const lock = locks.getLock(NAME)\n${END}`
 
   it.each(Object.entries(mistakes))(
     '%s',
     async (_what, { program: code, by, says, waitsForEver, exitCode, isBusy }) => {
-      const lock = (await harness.client()).getLock(harness.name())
+      const lock = (await rig.client()).getLock(rig.name())
       const rival = isBusy === true ? await lock.acquire() : undefined
       const program = start(given() + code)
       if (waitsForEver === true) {
@@ -119,7 +119,7 @@ describe('a mistake of a stranger is told of, once, with what to do instead', ()
   it('no close: what was locked is free, the process ends by itself, and nothing is said', async () => {
     const program = start(`${given()}await lock.withLock(() => undefined); console.log('done')`)
     expect([await program.ended(), program.stdout, program.stderr]).toEqual([0, 'done\n', ''])
-    expect(await (await harness.client()).getLock(harness.name()).isLocked()).toBe(false)
+    expect(await (await rig.client()).getLock(rig.name()).isLocked()).toBe(false)
   })
 
   describe('about Redis', () => {
@@ -222,14 +222,14 @@ describe('a mistake of a stranger is told of, once, with what to do instead', ()
 })
 
 describe('a correct service', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
   const start = useSmallPrograms()
 
   it('answers 1,000 requests, and nothing is said', async () => {
     const program = start(`
       const { createServer } = await import('node:http')
       const { expressLocks } = await import('@holdfast/core/http')
-      const NAME = '${harness.name()}'
+      const NAME = '${rig.name()}'
       const seats = locks.getSemaphore(NAME + ':seats')
       await seats.trySetPermits(5)
       const stock = Array.from({ length: 10 }, () => 1_000)
@@ -273,7 +273,7 @@ describe('a correct service', () => {
       await new Promise((resolve) => { server.close(resolve); server.closeAllConnections() })
       await locks.close()`)
     const code = await program.ended()
-    await harness.admin.del(harness.name('lock:seats'))
+    await rig.admin.del(rig.name('lock:seats'))
     expect([code, program.stderr]).toEqual([0, ''])
     expect(program.stdout).toBe(`${Array.from({ length: 10 }, () => 900).join()}\n`)
   })

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
-import { eventually } from './support/harness.js'
 import { BELIEVES, KNOWS_BETTER, belief, nextLoss } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000

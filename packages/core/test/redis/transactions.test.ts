@@ -4,9 +4,8 @@ import { fencedSet, RedisUnavailableError, type LockClient, type LockEvents } fr
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { carrierOf } from './support/carrier.js'
-import { eventually, sleep } from './support/harness.js'
 import { belief, failureOf, KNOWS_BETTER } from './support/losses.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, sleep, soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const NAME = 'order:42'

@@ -12,10 +12,9 @@ import {
   type HandOverArguments,
 } from '../../src/entries/travel/scripts.js'
 import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
-import { eventually } from './support/harness.js'
 import { LEASE_MS, NAME, OTHER, OWNER, plainScripts, stamp, TOMBSTONE } from './support/plain-scripts.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const TRAVELLER = `handover~${'0f'.repeat(16)}:1`
 const KEEP_MS = 20_000

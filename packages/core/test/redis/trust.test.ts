@@ -1,10 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { FaultProxy } from '@holdfast/faults/harness'
 import type { LockLostError } from '../../src/index.js'
-import { sleep } from './support/harness.js'
-import { usePrivateServer } from './support/private-server.js'
+import { sleep, useRig } from './support/rig.js'
 
-const own = usePrivateServer()
+const rig = useRig()
 
 const LEASE_MS = 2_000
 const MARGIN_MS = 50 + LEASE_MS / 100
@@ -18,51 +16,43 @@ describe('trust is counted from the sending', () => {
     ['of an acquire', { lockWatchdogTimeout: 30_000 }, { leaseMs: LEASE_MS }],
     ['of a watched acquire', { lockWatchdogTimeout: LEASE_MS }, {}],
   ])('%s, so that it ends before the lease does on a slow wire (I3)', async (_what, options, request) => {
-    const proxy = await FaultProxy.start(own.server)
-    try {
-      const locks = await own.client({ ...options, commandTimeout: 1_000 }, own.connection({}, proxy.url))
-      const lock = locks.getLock('order:42')
-      await lock.withLock(() => undefined)
-      proxy.delay(ONE_WAY_MS)
-      const hold = await lock.acquire(request)
-      expect(hold.trustedForMs).toBeGreaterThan(0)
-      expect(hold.trustedForMs).toBeLessThanOrEqual(most)
-      await hold.extend(LEASE_MS)
-      expect(hold.trustedForMs).toBeLessThanOrEqual(most)
-      proxy.pass()
-      await hold.release()
-    } finally {
-      await proxy.stop()
-    }
+    const proxy = await rig.proxy()
+    const locks = await rig.client({ ...options, commandTimeout: 1_000 }, rig.connection({}, proxy))
+    const lock = locks.getLock('order:42')
+    await lock.withLock(() => undefined)
+    proxy.delay(ONE_WAY_MS)
+    const hold = await lock.acquire(request)
+    expect(hold.trustedForMs).toBeGreaterThan(0)
+    expect(hold.trustedForMs).toBeLessThanOrEqual(most)
+    await hold.extend(LEASE_MS)
+    expect(hold.trustedForMs).toBeLessThanOrEqual(most)
+    proxy.pass()
+    await hold.release()
   })
 })
 
 describe('an answer that shows how little is left', () => {
   it('ends the trust before verify resumes its caller (I3)', async () => {
-    const proxy = await FaultProxy.start(own.server)
-    try {
-      const locks = await own.client({ commandTimeout: 1_000 }, own.connection({}, proxy.url))
-      locks.on('lost', () => undefined)
-      await locks.getLock('order:41').withLock((hold) => hold.verify())
-      const hold = await locks.getLock('order:42').acquire({ leaseMs: 1_000 })
-      const { signal } = hold
-      // Counted from the sending of the slow question, the rest of the lease is over when its answer comes; counted
-      // from the acquisition it is not.
-      await sleep(hold.trustedForMs - 400)
-      proxy.delay(ONE_WAY_MS)
-      const look = (outcome: unknown): object => ({
-        outcome,
-        trusted: hold.trustedForMs > 0,
-        aborted: signal.aborted,
-      })
-      const seen = await hold.verify().then(
-        () => look('still held'),
-        (error: unknown) => look((error as LockLostError).code),
-      )
-      expect(seen).toEqual({ outcome: 'LOCK_LOST', trusted: false, aborted: true })
-    } finally {
-      proxy.pass()
-      await proxy.stop()
-    }
+    const proxy = await rig.proxy()
+    const locks = await rig.client({ commandTimeout: 1_000 }, rig.connection({}, proxy))
+    locks.on('lost', () => undefined)
+    await locks.getLock('order:41').withLock((hold) => hold.verify())
+    const hold = await locks.getLock('order:42').acquire({ leaseMs: 1_000 })
+    const { signal } = hold
+    // Counted from the sending of the slow question, the rest of the lease is over when its answer comes; counted
+    // from the acquisition it is not.
+    await sleep(hold.trustedForMs - 400)
+    proxy.delay(ONE_WAY_MS)
+    const look = (outcome: unknown): object => ({
+      outcome,
+      trusted: hold.trustedForMs > 0,
+      aborted: signal.aborted,
+    })
+    const seen = await hold.verify().then(
+      () => look('still held'),
+      (error: unknown) => look((error as LockLostError).code),
+    )
+    expect(seen).toEqual({ outcome: 'LOCK_LOST', trusted: false, aborted: true })
+    proxy.pass()
   })
 })

@@ -9,10 +9,9 @@ import {
 } from '../../src/index.js'
 import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
 import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { runsOf } from './support/requests.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const CHANNEL = 'redisson_lock__channel:{order:42}'

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually } from './support/harness.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 

@@ -3,9 +3,9 @@ import { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { LockClient } from '../../src/index.js'
 import { carrierOf } from './support/carrier.js'
-import { eventually, sleep } from './support/harness.js'
+import { eventually, sleep } from './support/rig.js'
 import { exclusiveKinds } from './support/lock-kinds.js'
-import { describe, it, useHarness } from './support/together.js'
+import { describe, it, useRig } from './support/together.js'
 
 const CALLERS = 1_000
 
@@ -17,7 +17,7 @@ async function commandsOver(server: RedisServer, ms: number): Promise<Map<string
 }
 
 describe('waiting', () => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('1,000 callers on one held lock cost one resync per second and nothing else, and all pass after the unlock', async () => {
     const server = await RedisServer.start()
@@ -75,28 +75,28 @@ describe('waiting', () => {
   })
 
   it('the waiters of a client share one subscription, which goes with the last of them', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
-    const channel = `redisson_lock__channel:{${harness.name()}}`
-    const hold = await (await harness.client()).getLock(harness.name()).acquire()
+    const locks = await rig.client()
+    const lock = locks.getLock(rig.name())
+    const channel = `redisson_lock__channel:{${rig.name()}}`
+    const hold = await (await rig.client()).getLock(rig.name()).acquire()
     const ended = new AbortController()
     const waits = Array.from({ length: 20 }, () =>
       lock.acquire({ signal: ended.signal }).catch(() => 'aborted'),
     )
-    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 1)
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
     ended.abort()
     expect(await Promise.all(waits)).toEqual(waits.map(() => 'aborted'))
-    await eventually(async () => (await harness.admin.pubsub('NUMSUB', channel))[1] === 0)
+    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 0)
     await hold.release()
   })
 })
 
 describe.each(exclusiveKinds)('waiting: $name', (kind) => {
-  const harness = useHarness()
+  const rig = useRig({ redis: 'all' })
 
   it('callers of one client pass in the order in which they came', async () => {
-    const locks = await harness.client()
-    const lock = kind.of(locks, harness.name())
+    const locks = await rig.client()
+    const lock = kind.of(locks, rig.name())
     const hold = await lock.acquire()
     const order: number[] = []
     const callers = Array.from({ length: 50 }, async (_, i) => {
@@ -110,10 +110,10 @@ describe.each(exclusiveKinds)('waiting: $name', (kind) => {
   })
 
   it('an unlock wakes a waiter of another client long before the next resync (I4)', async () => {
-    const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 60_000 })])
+    const [first, second] = await Promise.all([rig.client(), rig.client({ resyncInterval: 60_000 })])
     for (let i = 0; i < 50; i++) {
-      const hold = await kind.of(first, harness.name()).acquire()
-      const waiting = kind.of(second, harness.name()).acquire({ waitMs: 20_000 })
+      const hold = await kind.of(first, rig.name()).acquire()
+      const waiting = kind.of(second, rig.name()).acquire({ waitMs: 20_000 })
       await sleep(i % 5)
       await hold.release()
       await (await waiting).release()
@@ -121,12 +121,12 @@ describe.each(exclusiveKinds)('waiting: $name', (kind) => {
   })
 
   it('a lost message costs at most one resync (I4)', async () => {
-    const [first, second] = await Promise.all([harness.client(), harness.client({ resyncInterval: 200 })])
-    const owner = await kind.of(first, harness.name()).acquire()
-    const waiting = kind.of(second, harness.name()).acquire()
-    await eventually(async () => (await kind.waiting(harness.admin, harness.name())) > 0)
+    const [first, second] = await Promise.all([rig.client(), rig.client({ resyncInterval: 200 })])
+    const owner = await kind.of(first, rig.name()).acquire()
+    const waiting = kind.of(second, rig.name()).acquire()
+    await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
     // A lost message looks like this: the key goes, nobody says so.
-    await kind.vanish(harness.admin, harness.name())
+    await kind.vanish(rig.admin, rig.name())
     await (await waiting).release()
     expect(await owner.release()).toBe('lost')
   })

@@ -2,11 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError, NotLockOwnerError, type LockClient } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { inspect, renew } from '../../src/scripts/lock.js'
-import { eventually } from './support/harness.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
 import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
-import { soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 
 // The local clock and the one of Redis see the same lease a little apart.
 const SLACK_MS = 3_000

@@ -7,7 +7,7 @@ import { FENCE_TABLE, FenceUndecidedError, StaleHolderError, type TokenHolder } 
 import { Redis } from 'ioredis'
 import { isUndecided } from '../../src/errors.js'
 import { fence } from '../../src/pg/index.js'
-import { redisUrl } from '../../../core/test/redis/support/harness.js'
+import { redisUrl } from '../../../core/test/redis/support/rig.js'
 
 // A fence reads a holder and answers it. Libraries, databases and levels: npm run test:fence.
 

@@ -10,7 +10,7 @@ import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
 import 'reflect-metadata'
 import { LocksModule, type LocksModuleOptions } from '../../src/index.js'
-import { eventually } from '../../../core/test/redis/support/harness.js'
+import { eventually } from '../../../core/test/redis/support/rig.js'
 import { useWarnings } from '../../../core/test/redis/support/warnings.js'
 
 const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'

@@ -9,8 +9,7 @@ import { ticksOf, type ExclusiveRun } from '@holdfast/core/schedule'
 import { Cron as Croner } from 'croner'
 import { setTimeout as pause } from 'node:timers/promises'
 import 'reflect-metadata'
-import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
-import { usePrivateServer } from '../../../core/test/redis/support/private-server.js'
+import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import { Exclusive, LocksModule } from '../../src/index.js'
 
 const CRON = 'test:cron'
@@ -65,7 +64,7 @@ describe('@Exclusive', () => {
       await eventually(async () => String(await redis.server.command('PUBSUB', 'CHANNELS')) === '')
     }
   })
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
 
   const open = async <T extends object>(
     provider: new (...args: never[]) => T,

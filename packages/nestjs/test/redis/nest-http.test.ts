@@ -29,7 +29,7 @@ import { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import 'reflect-metadata'
 import { Locked, LocksModule, currentHold } from '../../src/index.js'
-import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
+import { eventually, signalled } from '../../../core/test/redis/support/rig.js'
 
 const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 const REQUESTS = 80

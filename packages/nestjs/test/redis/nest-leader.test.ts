@@ -7,8 +7,7 @@ import { InvalidArgumentError } from '@holdfast/core'
 import type { Term } from '@holdfast/core/election'
 import 'reflect-metadata'
 import { aborted } from '../../../core/test/redis/support/campaign.js'
-import { eventually } from '../../../core/test/redis/support/harness.js'
-import { usePrivateServer } from '../../../core/test/redis/support/private-server.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import { Leader, LocksModule } from '../../src/index.js'
 
 @Injectable()
@@ -38,7 +37,7 @@ describe('@Leader', () => {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((close) => close()))
   })
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
 
   const open = async <T extends object>(
     provider: new () => T,

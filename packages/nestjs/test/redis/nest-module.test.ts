@@ -20,8 +20,7 @@ import { Redis } from 'ioredis'
 import { lastValueFrom } from 'rxjs'
 import 'reflect-metadata'
 import { freePort } from '../../../faults/src/harness/servers/free-port.js'
-import { eventually, signalled } from '../../../core/test/redis/support/harness.js'
-import { usePrivateServer } from '../../../core/test/redis/support/private-server.js'
+import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import {
   InjectLocks,
   Locked,
@@ -94,7 +93,7 @@ function isClosed(locks: LockClient): boolean {
 }
 
 describe('LocksModule', () => {
-  const redis = usePrivateServer()
+  const redis = useRig({ redis: 'test' })
 
   const open = async (
     modules: DynamicModule[],

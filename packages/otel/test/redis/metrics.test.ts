@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { LOCK_CHANNELS, type LockClient } from '../../../core/src/index.js'
-import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import { Telemetry } from './support/telemetry.js'
 
 describe.each(['api', 'producer'] as const)('metrics through the %s', (metrics) => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let telemetry: Telemetry
   let locks: LockClient
 

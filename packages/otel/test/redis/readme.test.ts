@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { redisUrl, useHarness } from '../../../core/test/redis/support/harness.js'
+import { redisUrl, useRig } from '../../../core/test/redis/support/rig.js'
 import { programs, root } from '../../../core/test/redis/support/markdown.js'
 
 const run = promisify(execFile)
 
 describe('packages/otel/README.md', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it('has a first example that runs', async () => {
     const code = programs('packages/otel/README.md')[0]!.code

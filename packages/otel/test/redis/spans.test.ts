@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { channel } from 'node:diagnostics_channel'
 import { LOCK_CHANNELS, type LockClient, type ObservedCall } from '../../../core/src/index.js'
 import { SpanStatusCode } from '@opentelemetry/api'
-import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import { currentTraceparent } from '../../src/index.js'
 import { inSpan, keepContexts, Telemetry } from './support/telemetry.js'
 
 describe('spans', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   let telemetry: Telemetry
   let locks: LockClient
   let forget: () => void

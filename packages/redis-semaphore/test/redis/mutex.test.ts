@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runInThisContext } from 'node:vm'
-import { eventually, signalled, useHarness } from '../../../core/test/redis/support/harness.js'
+import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import { LostLockError, Mutex, TimeoutError, type LockOptions } from '../../src/index.js'
 
 describe('Mutex', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const make = (options: LockOptions<Mutex> = {}): Mutex =>
     new Mutex(harness.connection(), harness.name(), { onLockLost: () => undefined, ...options })
   const key = (): string => `mutex:${harness.name()}`
@@ -99,7 +99,7 @@ function realProcess(): NodeJS.Process {
 }
 
 describe('A loss that nobody listens to', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const unhandled: unknown[] = []
   const note = (error: unknown): unknown => unhandled.push(error)
   // Jest listens too.

@@ -1,12 +1,12 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { createClient, createClientPool, createCluster } from 'redis'
-import { eventually, useHarness } from '../../../core/test/redis/support/harness.js'
+import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import Redlock, { ExecutionError, type Settings } from '../../src/index.js'
 
 const once = { retryCount: 0 }
 
 describe('Redlock with a database', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const CONNECTION = 'databases-test'
 
   const given = (options: object = {}) => harness.connection({ connectionName: CONNECTION, ...options })
@@ -102,7 +102,7 @@ describe('Redlock with a database', () => {
 })
 
 describe('a duration that is no whole number', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it("is refused in redlock's words, and names the value all the same", async () => {
     const redlock = new Redlock([harness.connection()])

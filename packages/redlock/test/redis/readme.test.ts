@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { redisUrl, useHarness } from '../../../core/test/redis/support/harness.js'
+import { redisUrl, useRig } from '../../../core/test/redis/support/rig.js'
 import { programs, root } from '../../../core/test/redis/support/markdown.js'
 
 const run = promisify(execFile)
@@ -11,7 +11,7 @@ const pages = ['packages/redlock/README.md', 'packages/redlock/skills/move-from-
 const examples = pages.flatMap((page, i) => programs(page).slice(0, i === 0 ? 1 : undefined))
 
 describe('the README of @holdfast/redlock and its skill', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
 
   it.each(examples.map((each) => [`${each.file}: ${each.title}`, each.code]))(
     '%s runs as it is written',

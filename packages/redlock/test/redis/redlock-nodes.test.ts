@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { eventually } from '../../../core/test/redis/support/harness.js'
+import { eventually } from '../../../core/test/redis/support/rig.js'
 import { useNodes } from '../../../core/test/redis/support/nodes.js'
 import Redlock, { ExecutionError, ResourceLockedError, type Settings } from '../../src/index.js'
 

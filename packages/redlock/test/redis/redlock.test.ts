@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
-import { eventually, signalled, useHarness } from '../../../core/test/redis/support/harness.js'
+import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import Redlock, { ExecutionError, Lock, ResourceLockedError, type Settings } from '../../src/index.js'
 
 /** The redlocks of a test, each on a connection of its own, as processes have them. */
 function useRedlocks() {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const redlock = (settings: Partial<Settings> = {}): { redlock: Redlock; redis: Redis } => {
     const redis = harness.connection()
     return { redlock: new Redlock([redis], settings), redis }

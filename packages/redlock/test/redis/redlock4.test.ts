@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createRequire } from 'node:module'
-import { useHarness } from '../../../core/test/redis/support/harness.js'
+import { useRig } from '../../../core/test/redis/support/rig.js'
 import Redlock, { Lock, LockError, type Disposer, type Options } from '../../src/v4/index.js'
 
 // It has no types of its own.
@@ -9,7 +9,7 @@ const { using } = createRequire(import.meta.url)('bluebird') as {
 }
 
 describe('Redlock of redlock 4', () => {
-  const harness = useHarness()
+  const harness = useRig({ redis: 'all' })
   const make = (options: Options = {}): Redlock => new Redlock([harness.connection()], options)
   const once = { retryCount: 1, retryDelay: 1, retryJitter: 0 }
 

@@ -1,7 +1,7 @@
 import type { Job, Processor, Queue, Worker, WorkerOptions } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import { LockClient } from '@holdfast/core'
-import { eventually, useHarness, type Harness } from '../../../../core/test/redis/support/harness.js'
+import { eventually, type Rig, useRig } from '../../../../core/test/redis/support/rig.js'
 import { afterEach } from '@jest/globals'
 
 export type Bull = Pick<typeof bullmq6, 'Queue' | 'Worker'>
@@ -18,7 +18,7 @@ export class QueueRig {
   private readonly clients: LockClient[] = []
 
   constructor(
-    readonly harness: Harness,
+    readonly harness: Rig,
     private readonly bull: Bull,
   ) {}
 
@@ -67,7 +67,7 @@ export class QueueRig {
 export function useQueues(bull: Bull): QueueRig {
   // Hooks run in the order in which they were registered: the harness has to find nothing of the queues.
   afterEach(() => rig.finish())
-  const rig = new QueueRig(useHarness(), bull)
+  const rig = new QueueRig(useRig({ redis: 'all' }), bull)
   return rig
 }
 

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockEvents } from '../../../src/index.js'
-import { eventually } from './harness.js'
-import { soon } from './rig.js'
+import { eventually, soon } from './rig.js'
 
 /** A caller that waits for a lock that is held, once it has subscribed. */
 export async function waitBehind<T = Hold>(

@@ -4,7 +4,7 @@ import calculateSlot from 'cluster-key-slot'
 import { Cluster } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOfSeveral } from './carrier.js'
-import { eventually } from './harness.js'
+import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
 
 /** Longer than any test: what ends sooner was woken. */

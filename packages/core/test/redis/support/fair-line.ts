@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { AcquireOptions, Hold, Lock, LockClient } from '../../../src/index.js'
-import { eventually } from './harness.js'
+import { eventually } from './rig.js'
 
 /** The keys of one fair lock, by hand: `keys.ts` is what is tested. */
 export function fairKeys(name: string) {

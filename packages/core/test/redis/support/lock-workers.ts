@@ -1,7 +1,7 @@
 import { afterEach } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
 import { carrierPackage } from './carrier.js'
-import { redisUrl } from './harness.js'
+import { redisUrl } from './rig.js'
 
 export type StartLockWorker = (env?: Record<string, string>) => Promise<WorkerProcess>
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { eventually } from './harness.js'
+import { eventually } from './rig.js'
 
 /** The question of a client that connects, to itself: whether it may publish. */
 const ASKS_ITSELF = /^holdfast:client:[^:]+$/

@@ -3,7 +3,7 @@ import { FaultProxy, RedisReplication, type RedisServer } from '@holdfast/faults
 import type { Redis } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
-import { eventually } from './harness.js'
+import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
 
 /** A primary and a replica for one test alone, behind one address that goes with the primary. */

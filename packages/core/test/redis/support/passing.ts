@@ -10,8 +10,7 @@ import { acquireFencedScript } from '../../../src/scripts/fenced-lock.js'
 import { acquireScript, releaseScript, renameScript, renewScript } from '../../../src/scripts/lock.js'
 import { scriptsRunBy } from './carrier.js'
 import { waitBehind } from './behind.js'
-import { eventually } from './harness.js'
-import type { Rig } from './rig.js'
+import { eventually, type Rig } from './rig.js'
 import { SlowClock } from './slow-clock.js'
 
 const NAMES = new Map([

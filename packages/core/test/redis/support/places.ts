@@ -5,7 +5,7 @@ import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { hashSlot } from '../../../src/redis/hash-slot.js'
 import { carrierOf, carrierPackage, connectionTo, targetAt } from './carrier.js'
 import { topology } from './given-topology.js'
-import { eventually } from './harness.js'
+import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
 
 export type Kind = 'single' | 'cluster' | 'sentinel'

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisServer, type RedisServerOptions } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
+import { randomUUID } from 'node:crypto'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { portOf } from '../../../src/redis/open-port.js'
 import { ScriptRunner } from '../../../src/redis/script-runner.js'
@@ -8,8 +9,11 @@ import { USUAL_ITEMS } from '../../../src/redis/batch.js'
 import { allLuaSources } from './all-lua-sources.js'
 import { backgroundRuntime } from '../../../src/runtime/runtime.js'
 import { carrierOf, connectionTo } from './carrier.js'
-import { eventually } from './harness.js'
 import { staysByDesign } from './lasting-keys.js'
+import { openRedis, topologyCredentials, topologyOptions } from './topology.js'
+
+/** The Redis of all tests. */
+export const redisUrl = process.env.HOLDFAST_TEST_REDIS_URL ?? 'redis://127.0.0.1:6379'
 
 /** The value of a key. */
 export interface KeyContents {
@@ -18,28 +22,70 @@ export interface KeyContents {
 }
 
 /**
- * A Redis of this file's own, what one test opened on it, and the check that the test left nothing there.
+ * Which Redis a test has. `file`: a server of its file, empty at its beginning. `test`: a server of its own, which it may
+ * stop, fill or reconfigure. `all`: the one of all tests, or the topology that the contract suites run on.
+ */
+export type Sharing = 'file' | 'test' | 'all'
+
+export interface RigOptions extends RedisServerOptions {
+  readonly redis?: Sharing
+}
+
+/**
+ * A Redis, what one test opened on it, and the check that the test left nothing there (I5).
  * Unhandled rejections need no listener here: Jest fails the test they come from (and its sandbox has a copy of
  * `process`, whose listeners hear nothing).
  */
 export class Rig {
-  server!: RedisServer
   admin!: Redis
-  private readonly closers: (() => unknown)[] = []
+  private started: RedisServer | undefined
+  private prefix = ''
   private tests = 0
+  private readonly closers: (() => unknown)[] = []
+  private readonly redis: Sharing
+  private readonly serverOptions: RedisServerOptions
 
-  async start(options: RedisServerOptions): Promise<void> {
-    this.server = await RedisServer.start(options)
+  constructor({ redis = 'file', ...serverOptions }: RigOptions = {}) {
+    this.redis = redis
+    this.serverOptions = serverOptions
+  }
+
+  get server(): RedisServer {
+    if (!this.started) throw new Error('There is no server here, or none yet.')
+    return this.started
+  }
+
+  get url(): string {
+    return this.started?.url ?? redisUrl
+  }
+
+  async start(): Promise<void> {
+    if (this.redis === 'all') {
+      this.admin = openRedis(redisUrl, { lazyConnect: true })
+      await this.admin.connect()
+      return
+    }
+    this.started = await RedisServer.start(this.serverOptions)
     // While Redis loads its data, ioredis looks again after the time that Redis estimates, up to 10 s.
-    this.admin = new Redis(this.server.url, { retryStrategy: () => 20, maxLoadingRetryTime: 100 })
+    this.admin = new Redis(this.url, { retryStrategy: () => 20, maxLoadingRetryTime: 100 })
     this.admin.on('error', () => undefined)
   }
 
-  /** An empty database with every script loaded, so that a command runs the first time it is sent. */
+  /** A server of a file is emptied, and has every script loaded, so that a command runs the first time it is sent. */
   async begin(): Promise<void> {
     this.tests += 1
-    await this.admin.flushall()
-    await Promise.all(Object.values(allLuaSources).map((lua) => this.admin.script('LOAD', lua)))
+    this.prefix = `t${randomUUID().slice(0, 8)}`
+    if (this.redis === 'file') {
+      await this.admin.flushall()
+      await Promise.all(Object.values(allLuaSources).map((lua) => this.admin.script('LOAD', lua)))
+    } else {
+      await this.admin.ping()
+    }
+  }
+
+  /** A lock name of this test alone. */
+  name(suffix = 'lock'): string {
+    return `${this.prefix}:${suffix}`
   }
 
   /** The name of every connection of one test, by which the leftovers of it are told from those of others. */
@@ -47,38 +93,31 @@ export class Rig {
     return `test-${this.tests}`
   }
 
-  /** Reconnects quickly unless told otherwise. */
-  connection(options: object = {}, at: { readonly port: number } = this.server): Redis {
-    const { connectionName } = this
-    const connection = connectionTo(`redis://127.0.0.1:${at.port}`, {
-      connectionName,
-      retryStrategy: () => 20,
-      // How long ioredis keeps a timer after `disconnect` of what is closed already.
-      disconnectTimeout: 50,
-      ...options,
-    })
+  /** To a server of its own: one that reconnects quickly unless told otherwise. */
+  connection(options: object = {}, at?: { readonly port: number }): Redis {
+    const connection = this.started
+      ? connectionTo(`redis://127.0.0.1:${(at ?? this.started).port}`, {
+          connectionName: this.connectionName,
+          retryStrategy: () => 20,
+          // How long ioredis keeps a timer after `disconnect` of what is closed already.
+          disconnectTimeout: 50,
+          ...options,
+        })
+      : openRedis(redisUrl, { ...topologyCredentials, ...options })
     this.closers.push(() => connection.disconnect())
     return connection
   }
 
   /** A client that is closed after the test. */
   async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(connection), {
-      bareCalls: 'allow',
-      onContextEnd: 'keep',
-      ...options,
-    })
+    const client = await LockClient.connect(carrierOf(connection), this.optionsWith(options))
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
 
   /** Without waiting for Redis. */
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
-    const client = new LockClient(carrierOf(connection), {
-      bareCalls: 'allow',
-      onContextEnd: 'keep',
-      ...options,
-    })
+    const client = new LockClient(carrierOf(connection), this.optionsWith(options))
     this.closers.push(() => client.close({ graceMs: 0 }))
     return client
   }
@@ -121,9 +160,9 @@ export class Rig {
     return Object.fromEntries(entries.filter(([, { value }]) => !hasEnded(value)))
   }
 
-  /** But for those that stay by design. */
+  /** Keys of this test, but for those that stay by design. */
   async keysLeft(): Promise<string[]> {
-    return (await this.admin.keys('*')).filter((key) => !staysByDesign(key))
+    return (await this.keys()).filter((key) => !staysByDesign(key))
   }
 
   /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
@@ -135,6 +174,11 @@ export class Rig {
     }
     expect(failures).toEqual([])
     expect(await this.keysLeft()).toEqual([])
+    if (this.redis === 'all') {
+      await Promise.all((await this.keys()).map((key) => this.admin.del(key)))
+      expect(await this.admin.pubsub('CHANNELS', `*${this.prefix}*`)).toEqual([])
+      return
+    }
     // Redis notices a closed connection a moment later.
     await eventually(async () => {
       const connections = String(await this.admin.client('LIST'))
@@ -144,13 +188,29 @@ export class Rig {
 
   async stop(): Promise<void> {
     this.admin.disconnect()
-    await this.server.stop()
+    await this.started?.stop()
   }
 
-  /** Whatever a failed test did to the server. */
+  private optionsWith(options: LockClientOptions): LockClientOptions {
+    return {
+      bareCalls: 'allow',
+      onContextEnd: 'keep',
+      ...(this.redis === 'all' ? topologyOptions : {}),
+      // It may stop: nobody waits for an answer for long.
+      ...(this.redis === 'test' ? { commandTimeout: 500 } : {}),
+      ...options,
+    }
+  }
+
+  private keys(): Promise<string[]> {
+    return this.admin.keys(this.redis === 'all' ? `*${this.prefix}*` : '*')
+  }
+
+  /** Whatever a test did to the server. */
   private async bringUp(): Promise<void> {
-    this.server.resume()
-    await this.server.command('PING').catch(() => this.server.restart())
+    if (!this.started) return
+    this.started.resume()
+    await this.started.command('PING').catch(() => this.server.restart())
   }
 
   private async read(key: string): Promise<KeyContents> {
@@ -178,13 +238,14 @@ function scoresOf(pairs: readonly string[]): [string, number][] {
   return members.map((member, i) => [member, Number(pairs[2 * i + 1])])
 }
 
-/** To be called at the top of a test file. */
-export function useRig(options: RedisServerOptions = {}): Rig {
-  const rig = new Rig()
-  beforeAll(() => rig.start(options))
-  afterAll(() => rig.stop())
+/** To be called at the top of a test file, or of a describe block. */
+export function useRig(options: RigOptions = {}): Rig {
+  const rig = new Rig(options)
+  const [before, after] = options.redis === 'test' ? [beforeEach, afterEach] : [beforeAll, afterAll]
+  before(() => rig.start())
   beforeEach(() => rig.begin())
   afterEach(() => rig.finish())
+  after(() => rig.stop())
   return rig
 }
 
@@ -199,4 +260,29 @@ export async function soon<T>(promise: Promise<T>, withinMs = 5_000): Promise<T>
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Resolves as soon as the condition holds; polls, for what Redis has no event for. */
+export async function eventually(
+  condition: () => Promise<boolean> | boolean,
+  withinMs = 5_000,
+): Promise<void> {
+  const endsAt = Date.now() + withinMs
+  while (!(await condition())) {
+    if (Date.now() > endsAt) {
+      throw new Error(`Not within ${withinMs} ms: ${condition.toString()}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** A promise and its ends, for tests that wait for a signal instead of sleeping. */
+export function signalled<T = void>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void
+  const promise = new Promise<T>((done) => (resolve = done))
+  return { promise, resolve }
 }

@@ -1,7 +1,7 @@
 import { afterEach } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { redisUrl, signalled } from './harness.js'
+import { redisUrl, signalled } from './rig.js'
 
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
 const BEGINNING = `

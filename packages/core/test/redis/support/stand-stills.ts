@@ -1,6 +1,6 @@
 import type { RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { eventually, sleep } from './harness.js'
+import { eventually, sleep } from './rig.js'
 
 /** Makes a server stop working for about `ms`. Resolves when that has begun. */
 export type StandStill = (server: RedisServer, ms: number) => Promise<{ readonly over: Promise<void> }>

@@ -1,11 +1,8 @@
 import { afterAll, describe as describeOfJest, it as itOfJest } from '@jest/globals'
-import type { RedisServerOptions } from '@holdfast/faults/harness'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { atOnce } from './at-once.js'
-import { Harness } from './harness.js'
 import { LockWorkers, type StartLockWorker } from './lock-workers.js'
-import { PrivateServer } from './private-server.js'
-import { Rig } from './rig.js'
+import { Rig, type RigOptions } from './rig.js'
 import { SmallPrograms } from './small-program.js'
 
 // For files whose tests wait for most of their time: with this `it` the tests after one wait beside it, each with names, a
@@ -123,45 +120,22 @@ function use<Own extends object>(fixture: Fixture<Own>): Own {
 export const own = <Own extends object>(make: () => Own | Promise<Own>): Own =>
   use({ begin: make, finish: () => undefined })
 
-export const useHarness = (): Harness =>
-  use({
-    begin: async () => {
-      const harness = new Harness()
-      await harness.admin.connect()
-      harness.begin()
-      return harness
-    },
-    finish: async (harness) => {
-      try {
-        await harness.finish()
-      } finally {
-        harness.admin.disconnect()
-      }
-    },
-  })
-
-export const usePrivateServer = (): PrivateServer =>
-  use({
-    begin: async () => {
-      const server = new PrivateServer()
-      await server.begin()
-      return server
-    },
-    finish: (server) => server.finish(),
-  })
-
 /** A server passes to a later test when one has ended well. */
-export function useRig(options: RedisServerOptions = {}): Rig {
+export function useRig(options: RigOptions = {}): Rig {
   const idle: Rig[] = []
-  const all: Rig[] = []
+  const all = new Set<Rig>()
+  const stop = async (rig: Rig): Promise<void> => {
+    all.delete(rig)
+    await rig.stop()
+  }
   afterAll(async () => {
     await Promise.all(begun)
-    await Promise.all(all.map((rig) => rig.stop()))
+    await Promise.all([...all].map(stop))
   })
   const started = async (): Promise<Rig> => {
-    const rig = new Rig()
-    all.push(rig)
-    await rig.start(options)
+    const rig = new Rig(options)
+    all.add(rig)
+    await rig.start()
     return rig
   }
   return use({
@@ -172,7 +146,8 @@ export function useRig(options: RedisServerOptions = {}): Rig {
     },
     finish: async (rig) => {
       await rig.finish()
-      idle.push(rig)
+      if (options.redis === 'test') await stop(rig)
+      else idle.push(rig)
     },
   })
 }
