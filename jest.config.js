@@ -65,9 +65,9 @@ const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harne
 // core need a server that can be killed, a proxy, processes or a client, watch what is sent, or ask nothing of Redis.
 const ON_ENGINE = words(`
   cancelled-permits close-permits conditions-out-of-memory conditions-removed conditions-ttl conformance election-wire
-  eviction fair-lock fair-lock-java-dead fair-lock-leaving fair-lock-wire fenced-lock fenced-options fenced-wire fencing
+  eviction fair-lock fair-lock-java fair-lock-leaving fair-lock-wire fenced-lock fencing
   forced-holder identity inspect interop-none lost-lines non-reentrant-lock permit-semaphore permit-wire
-  read-write-downgrade read-write-lock read-write-wire rounds schedule-wire semaphore semaphore-wire share-wire
+  read-write-lock read-write-wire rounds schedule-wire semaphore semaphore-wire share-wire
   spin-lock-wire tombstones wire`)
 
 // `npm run test:clients`: every test with every client.

@@ -6,7 +6,7 @@ const SMOKE = ['conformance', 'wire', 'replicas']
 /** Suites of what each kind of lock, semaphore and latch promises, and of how a server answers. */
 const CONTRACT = [
   ...['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock', 'waiting'],
-  ...['wire', 'fair-lock-wire', 'fenced-wire', 'permit-wire', 'read-write-wire', 'schedule-wire'],
+  ...['wire', 'fair-lock-wire', 'permit-wire', 'read-write-wire', 'schedule-wire'],
   ...['semaphore-wire', 'spin-lock-wire', 'replay', 'fenced-replay', 'semaphore-replay', 'batch'],
   ...['fair-lock', 'fair-lock-scripts', 'fair-lock-grants', 'fenced-lock', 'fenced-set', 'read-write-lock'],
   ...['spin-lock', 'semaphore', 'permit-semaphore', 'count-down-latch', 'schedule'],

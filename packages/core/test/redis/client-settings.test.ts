@@ -136,7 +136,7 @@ describe.each(settings)('a client that is configured with %s', (name, given) => 
     await expect(other.getLock(NAME).acquire({ waitMs: 20 })).rejects.toMatchObject({
       holder: { owner: hold.owner, holds: 1 },
     })
-    const { waiting } = await waitBehind(rig.admin, prefix + NAME, () => other.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, prefix + NAME, () => other.getLock(NAME).acquire())
     expect(await Promise.all(holds.map((each) => each.release()))).toEqual(['released', 'released'])
     const next = await soon(waiting)
     // Behind the question for the lease that it wants: its answer would tell of the loss before the message does.
@@ -150,7 +150,7 @@ describe.each(settings)('a client that is configured with %s', (name, given) => 
   it('goes on when its connections break, and is told by messages again', async () => {
     const [one, other] = [await service(given), await service(given)]
     const hold = await one.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, prefix + NAME, () => other.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, prefix + NAME, () => other.getLock(NAME).acquire())
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
     await eventually(async () => (await rig.admin.pubsub('CHANNELS')).length === 3)

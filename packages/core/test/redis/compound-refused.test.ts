@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { carrierPackage } from './support/carrier.js'
 import { eventually } from './support/rig.js'
 import { failureOf } from './support/losses.js'
-import { useNodes } from './support/nodes.js'
+import { describe, it, useNodes } from './support/together.js'
 
 const nodes = useNodes(3)
 const WORKER = fileURLToPath(new URL('./workers/refused-then-exits.mjs', import.meta.url))

@@ -22,7 +22,7 @@ describe('a primary that is demoted for a while', () => {
     const admin = own.connection()
     const failed = nextEvent(locks, 'renewal-failed')
     const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
-    const { waiting } = await waitBehind(admin, 'leaving', () =>
+    const { waiting } = await waitBehind(own, 'leaving', () =>
       others.getLock('leaving').acquire({ waitMs: 8_000 }),
     )
     await demote()
@@ -74,7 +74,7 @@ describe('a primary that is demoted for a while', () => {
     const others = await own.client(impatient)
     const admin = own.connection()
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(admin, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
+    const { waiting } = await waitBehind(own, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
     await hold.extend(900)
     const lookedAt = performance.now()
     const leaseEndsAt = lookedAt + (await admin.pttl(NAME))

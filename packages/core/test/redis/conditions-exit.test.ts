@@ -20,7 +20,7 @@ describe('a process that ends', () => {
   it('on SIGTERM, which calls close(): releases everything, long before the leases end (I5)', async () => {
     await service.call('hold', names)
     const others = await rig.client({ resyncInterval: 20_000 })
-    const { waiting } = await waitBehind(rig.admin, names[7]!, () => others.getLock(names[7]!).acquire())
+    const { waiting } = await waitBehind(rig, names[7]!, () => others.getLock(names[7]!).acquire())
     expect(await service.stop()).toEqual({ code: 0, signal: null })
     const next = await soon(waiting)
     expect(await rig.keysLeft()).toEqual([names[7]])

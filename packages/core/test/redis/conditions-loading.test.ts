@@ -36,7 +36,7 @@ describe('Redis is loading its data', () => {
     const failed = nextEvent(locks, 'renewal-failed')
     await populate()
     const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
-    const { waiting } = await waitBehind(rig.admin, 'leaving', () => locks.getLock('leaving').acquire())
+    const { waiting } = await waitBehind(rig, 'leaving', () => locks.getLock('leaving').acquire())
     const loaded = rig.connection().call('DEBUG', 'RELOAD')
     await eventually(loading)
 

@@ -85,7 +85,7 @@ describe('a name of any kind', () => {
       const hold = await one.getLock(name).acquire()
       expect(await rig.admin.hgetall(raw)).toEqual({ [hold.owner]: '1' })
       expect(await other.getLock(name).tryLock()).toBe(false)
-      const { waiting } = await waitBehind(rig.admin, raw.toString(), () => other.getLock(name).acquire())
+      const { waiting } = await waitBehind(rig, raw.toString(), () => other.getLock(name).acquire())
       expect(await hold.release()).toBe('released')
       const next = await soon(waiting)
       await next.verify()

@@ -80,7 +80,7 @@ describe('Redis is out of memory (noeviction)', () => {
     const admin = own.connection()
     const lock = others.getLock(NAME)
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(admin, NAME, () => lock.acquire())
+    const { waiting } = await waitBehind(own, NAME, () => lock.acquire())
     await fill()
     const late = outcomeOf(lock.acquire({ waitMs: 20_000 }))
     // Several times the head of the queue is refused by the holder, not by Redis.
@@ -101,7 +101,7 @@ describe('Redis is out of memory (noeviction)', () => {
     const admin = own.connection()
     const lock = others.getLock(NAME)
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(admin, NAME, () => lock.acquire())
+    const { waiting } = await waitBehind(own, NAME, () => lock.acquire())
     await eventually(async () => (await admin.exists(`holdfast:line:{${NAME}}`)) === 1)
     await fill()
     expect(await hold.release()).toBe('released')
@@ -115,7 +115,7 @@ describe('Redis is out of memory (noeviction)', () => {
   it('a wait that the memory comes back in time for succeeds', async () => {
     const [locks, others] = [await own.client(), await own.client()]
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(own.connection(), NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(own, NAME, () => others.getLock(NAME).acquire())
     await fill()
     expectRefused(await outcomeOf(others.getLock('free').acquire()))
     await empty()

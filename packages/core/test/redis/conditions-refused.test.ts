@@ -54,7 +54,7 @@ describe('a Redis that refuses to write for a while', () => {
     const admin = own.connection()
     const failed = nextEvent(locks, 'renewal-failed')
     const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
-    const { waiting } = await waitBehind(admin, 'leaving', () => others.getLock('leaving').acquire())
+    const { waiting } = await waitBehind(own, 'leaving', () => others.getLock('leaving').acquire())
 
     const end = await refuse(own.server)
     const releasing = leaving.release()

@@ -21,7 +21,7 @@ describe('a subscriber that reconnects while Redis is BUSY', () => {
     const hold = await locks.getLock(NAME).acquire()
     const java = new JavaClient(rig.admin)
     await java.hold('taken', 120_000)
-    const { waiting } = await waitBehind(rig.admin, 'taken', () => locks.getLock('taken').acquire())
+    const { waiting } = await waitBehind(rig, 'taken', () => locks.getLock('taken').acquire())
 
     const before = await subscribers()
     const { over } = await busy(rig.server, 500)

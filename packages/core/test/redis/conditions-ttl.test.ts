@@ -30,7 +30,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 600 })
     const lost = lostAt(hold)
     await rig.admin.persist(NAME)
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     await lost
     expect(hold.signal.reason).toMatchObject({ reason: 'expired' })
     const next = await soon(waiting)
@@ -50,7 +50,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
       code: 'LOCK_TIMEOUT',
       message: expect.stringContaining('its lease does not expire') as unknown,
     })
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     expect(await lock.forceUnlock()).toBe(true)
     expect(await (await soon(waiting)).release()).toBe('released')
   })
@@ -88,7 +88,7 @@ describe('a lock whose time to live somebody changed (PEXPIRE)', () => {
     const hold = await watched(1_500)
     await rig.admin.pexpire(NAME, 3_600_000)
     const others = await rig.client({ resyncInterval: 20_000 })
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     expect(await hold.release()).toBe('released')
     const next = await soon(waiting)
     expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(30_000)

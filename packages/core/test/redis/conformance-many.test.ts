@@ -67,9 +67,7 @@ describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
         }
       }
       await Promise.all(times(32, (i) => both[i % 2]!.run(() => flow(both[i % 2]!, i))))
-      await eventually(
-        async () => (await rig.admin.pubsub('CHANNELS', `*${rig.name('')}*`)).length === 0,
-      )
+      await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*${rig.name('')}*`)).length === 0)
       expect(await rig.keysLeft()).toEqual([])
     })
   },

@@ -1,16 +1,19 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
 import {
   ClientClosedError,
-  LockClient,
   LockError,
   LockLostError,
   NotLockOwnerError,
   RedisUnavailableError,
+  type AcquireOptions,
+  type LockClient,
 } from '../../src/index.js'
-import { itAtOnce } from './support/at-once.js'
-import { carrierOf, stateOf } from './support/carrier.js'
-import { eventually, redisUrl, signalled, sleep, useRig } from './support/rig.js'
+import { atOnce } from './support/at-once.js'
+import { renewed } from './support/behind.js'
+import { stateOf } from './support/carrier.js'
+import { eventually, redisUrl } from './support/rig.js'
+import { describe, it, itAtOnce, useRig } from './support/together.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 
 // Redisson's own tests assert this of renewal, and of owners and servers that fail (RedissonLockTest,
@@ -47,47 +50,22 @@ describe('conformance, renewal, of each kind of lock', () => {
     }
   })
 
-  itAtOnce(
-    'an owner whose connection has ended for good stops trusting the lock before it is free for others (I3)',
-    reentrantKinds,
-    async (kind) => {
-      const [redis, name] = [rig.connection(), rig.name(kind.name)]
-      const one = await LockClient.connect(carrierOf(redis), {
-        lockWatchdogTimeout: 900,
-        commandTimeout: 300,
-      })
-      const hold = await kind.of(one, name).acquire()
-      const order: string[] = []
-      hold.signal.addEventListener('abort', () => order.push('lost'))
-      redis.disconnect()
-      const next = await kind.rivalOf(await rig.client(), name).acquire()
-      order.push('taken')
-      expect(order).toEqual(['lost', 'taken'])
-      expect(hold.signal.reason).toBeInstanceOf(LockLostError)
-      await next.release()
-      await one.close({ graceMs: 0 })
-    },
-  )
-
-  itAtOnce(
-    'a wait that was aborted is not renewed: the lock is free once its holder has gone (I8)',
-    reentrantKinds,
-    async (kind) => {
-      const name = rig.name(kind.name)
-      const [one, other] = (await clients(2, { lockWatchdogTimeout: 600 })) as [LockClient, LockClient]
-      const lock = kind.rivalOf(other, name)
-      const held = await kind.of(one, name).acquire()
-      const abort = new AbortController()
-      const waiting = signalled()
-      other.on('waiting', () => waiting.resolve())
-      const wait = lock.tryAcquire({ waitMs: 60_000, signal: abort.signal })
-      await waiting.promise
-      abort.abort()
-      await expect(wait).rejects.toBe(abort.signal.reason)
-      await held.release()
-      await sleep(700)
-      expect(await lock.isLocked()).toBe(false)
-    },
+  it.each<AcquireOptions>([{}, { leaseMs: 900, renew: true }])(
+    'an owner whose connection has ended for good stops trusting the lock before it is free for others, of each kind: %j (I3)',
+    (request) =>
+      atOnce(reentrantKinds, async (kind) => {
+        const [redis, name] = [rig.connection(), rig.name(kind.name)]
+        const one = await rig.client({ lockWatchdogTimeout: 900, commandTimeout: 300 }, redis)
+        const hold = await kind.of(one, name).acquire(request)
+        const order: string[] = []
+        hold.signal.addEventListener('abort', () => order.push('lost'))
+        redis.disconnect()
+        const next = await kind.rivalOf(await rig.client(), name).acquire()
+        order.push('taken')
+        expect(order).toEqual(['lost', 'taken'])
+        expect(hold.signal.reason).toBeInstanceOf(LockLostError)
+        await next.release()
+      }),
   )
 
   itAtOnce(
@@ -105,8 +83,7 @@ describe('conformance, renewal, of each kind of lock', () => {
       })
       for (const next of [one, other]) {
         const hold = await kind.of(next, name).acquire()
-        await sleep(700)
-        expect(hold.signal.aborted).toBe(false)
+        await renewed(hold)
         await hold.verify()
         expect(await hold.release()).toBe('released')
       }
@@ -144,8 +121,7 @@ describe('conformance, the server fails, with each kind of lock', () => {
       expect(holds.map(({ signal }) => signal.aborted)).toEqual(all.map(() => true))
 
       const again = await Promise.all(all.map((lock) => lock.lock()))
-      await sleep(1_300)
-      expect(again.map(({ signal }) => signal.aborted)).toEqual(all.map(() => false))
+      await Promise.all(again.map(renewed))
       for (const lock of all) {
         expect(await lock.getHoldCount()).toBe(1)
         await lock.unlock()

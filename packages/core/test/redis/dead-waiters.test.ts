@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { FaultProxy, type WorkerProcess } from '@holdfast/faults/harness'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { runsOf } from './support/requests.js'
-import { eventually, redisUrl, soon } from './support/rig.js'
+import { redisUrl, soon } from './support/rig.js'
 import { describe, it, useRig, useLockWorkers } from './support/together.js'
 
 // Longer than it takes a busy machine to end a process.
@@ -14,12 +14,6 @@ describe('a waiting process', () => {
   const rig = useRig({ redis: 'all' })
   const start = useLockWorkers()
 
-  const subscribed = (count: number): Promise<void> =>
-    eventually(async () => {
-      const channel = `redisson_lock__channel:{${rig.name()}}`
-      return (await rig.admin.pubsub('NUMSUB', channel))[1] === count
-    })
-
   it.each<[string, (worker: WorkerProcess) => Promise<unknown>, number]>([
     ['killed delays nobody', (worker) => worker.kill(), 60_000],
     ['stopped delays others for its life', (worker) => worker.pause(), 500],
@@ -28,9 +22,9 @@ describe('a waiting process', () => {
     const [holding, waiting] = [await rig.client(), await rig.client({ resyncInterval })]
     const hold = await holding.getLock(rig.name()).acquire()
     const first = worker.call('acquire', rig.name()).catch(() => 'dead')
-    await subscribed(1)
+    await rig.heard(rig.name())
     const second = waiting.getLock(rig.name()).acquire()
-    await subscribed(2)
+    await rig.heard(rig.name(), 2)
     await end(worker)
     await hold.release()
     const next = await soon(second)

@@ -85,9 +85,7 @@ describe('defaults of a client', () => {
     expect(permit.trustedForMs).toBeLessThan(LEASE_MS)
     await expect(permits.acquire()).rejects.toThrow(LockTimeoutError)
     await permit.release()
-    await Promise.all(
-      (await rig.admin.keys(`*${rig.name('b')}*`)).map((key) => rig.admin.del(key)),
-    )
+    await Promise.all((await rig.admin.keys(`*${rig.name('b')}*`)).map((key) => rig.admin.del(key)))
   })
 
   it.each([{ waitMs: -1 }, { waitMs: Infinity }, { leaseMs: 0 }, { leaseMs: 2 ** 31 }])(

@@ -20,7 +20,7 @@ const KINDS: [string, (locks: LockClient) => Lock][] = [
 describe.each(KINDS)('%s', (_kind, of) => {
   async function toldLate(locks: LockClient, hold: Hold): Promise<void> {
     const inbox = `holdfast:client:${locks.clientId}`
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', inbox))[1] === 1)
+    await eventually(async () => (await rig.listeners(inbox)) === 1)
     await rig.server.resetStats()
     await rig.admin.publish(inbox, hold.owner)
     await eventually(async () => ((await rig.server.commandStats()).get('evalsha') ?? 0) > 0)

@@ -135,15 +135,6 @@ describe('a message that is lost', () => {
   })
 })
 
-describe('a lease that runs out', () => {
-  it('lets the first in the queue in, long before a heartbeat is due, also when its holder is dead (I4)', async () => {
-    await rig.admin.multi().hset(NAME, 'dead~1:1', '1').pexpire(NAME, 300).exec()
-    const standing = await line.joinAll(['a', 'b'], (label) => (label === 'a' ? locks : behindProxy))
-    await soon(served(standing))
-    expect(line.served).toEqual(['a', 'b'])
-  })
-})
-
 describe('leaving', () => {
   it('when a head that was told leaves, the next in the queue is told instead (I4)', async () => {
     const holder = await line.lockOf(locks).acquire()

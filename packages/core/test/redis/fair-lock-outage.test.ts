@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
-import type { LockClient } from '../../src/index.js'
+import type { AcquireOptions, Hold, LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
 import { eventually, sleep, soon, useRig } from './support/rig.js'
 
@@ -30,36 +30,24 @@ const expectOrder = async (standing: Awaited<ReturnType<typeof joinAll>>) => {
 }
 
 describe('an outage while callers stand in the queue', () => {
-  it('Redis stands still for five heartbeats: the order is kept (I10)', async () => {
-    const holder = await line.lockOf(holding).acquire()
-    const standing = await joinAll()
-    await rig.server.pause()
-    await sleep(5 * HEARTBEAT_MS)
-    rig.server.resume()
-    await holder.release()
-    await expectOrder(standing)
-  })
-
-  it('an outage while callers stand in the queue, and the lock is released meanwhile: the order is kept (I10)', async () => {
-    const holder = await line.lockOf(holding).acquire()
-    const standing = await joinAll()
-    await rig.server.pause()
-    const released = holder.release()
-    await sleep(5 * HEARTBEAT_MS)
-    rig.server.resume()
-    await released
-    await expectOrder(standing)
-  })
-
-  it('an outage while callers stand in the queue, and the lease of the holder ends meanwhile: the order is kept (I10)', async () => {
-    const holder = await line.lockOf(holding).acquire({ leaseMs: 3 * HEARTBEAT_MS })
-    const standing = await joinAll()
-    await rig.server.pause()
-    await sleep(5 * HEARTBEAT_MS)
-    rig.server.resume()
-    await expectOrder(standing)
-    expect(await holder.release()).toBe('lost')
-  })
+  it.each<[string, AcquireOptions, (holder: Hold) => unknown]>([
+    ['and nothing else happens', {}, () => undefined],
+    ['and the lock is released meanwhile', {}, (holder) => void holder.release()],
+    ['and the lease of its holder ends meanwhile', { leaseMs: 3 * HEARTBEAT_MS }, () => undefined],
+  ])(
+    'Redis stands still for five heartbeats, %s: the order is kept (I10)',
+    async (_what, options, meanwhile) => {
+      const holder = await line.lockOf(holding).acquire(options)
+      const standing = await joinAll()
+      await rig.server.pause()
+      meanwhile(holder)
+      await sleep(5 * HEARTBEAT_MS)
+      rig.server.resume()
+      if (options.leaseMs === undefined) await holder.release()
+      await expectOrder(standing)
+      expect(await holder.release()).toBe(options.leaseMs === undefined ? 'already-released' : 'lost')
+    },
+  )
 
   describe('an outage that ends for one client after another', () => {
     let proxies: FaultProxy[]

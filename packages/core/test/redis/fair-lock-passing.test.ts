@@ -5,7 +5,6 @@ import { renewScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { FairLine, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
-import { lastingWork } from './support/lasting-work.js'
 import { passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon, useRig } from './support/rig.js'
@@ -32,6 +31,19 @@ const client = (options: LockClientOptions = {}, connection = rig.connection()) 
   passer(rig, { resyncInterval: HEARTBEAT_MS, ...options }, connection)
 
 const owners = () => rig.admin.hgetall(NAME)
+
+/** Work that lasts until it is let go, and the hold meanwhile. */
+function lastingWork() {
+  let end = (): void => undefined
+  let begin!: (hold: Hold) => void
+  const begun = new Promise<Hold>((resolve) => (begin = resolve))
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const work = (hold: Hold): Promise<void> => {
+    begin(hold)
+    return ended
+  }
+  return { begun, end, work }
+}
 
 describe('a fair lock that several of one client wait for', () => {
   it('goes along the queue without a command, and one release takes all of them out of it', async () => {

@@ -13,6 +13,7 @@ import {
   type FairReleaseArguments,
 } from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
+import { failureOf } from './support/losses.js'
 import { eventually, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -239,12 +240,12 @@ describe('a server that refuses', () => {
     await rig.admin.rpush(seen.keys.queue, 'uuid:7')
     await rig.admin.zadd(seen.keys.timeouts, 1, 'uuid:7')
     const before = await rig.contents()
-    await rig.admin.config('SET', 'maxmemory', '1')
-    for (const arrival of ['0', '-1']) {
-      await expect(acquireAs(A, { arrival })).rejects.toThrow(/OOM/)
-    }
-    expect(await rig.contents()).toEqual(before)
-    await rig.admin.config('SET', 'maxmemory', '0')
+    await rig.outOfMemory(async () => {
+      for (const arrival of ['0', '-1']) {
+        await expect(acquireAs(A, { arrival })).rejects.toThrow(/OOM/)
+      }
+      expect(await rig.contents()).toEqual(before)
+    })
     expect(await acquireAs(A)).toEqual({ kind: 'acquired' })
     await releaseAs(A)
   })
@@ -253,13 +254,13 @@ describe('a server that refuses', () => {
     await acquireAs(A)
     await acquireAs(B)
     await acquireAs(C)
-    await rig.admin.config('SET', 'maxmemory', '1')
-    expect(await beatAs('b~1')).toMatchObject({ first: B })
-    expect(await releaseAs(C, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
-    await withdraw(runner, { line, owner: B })
-    expect(await releaseAs(A)).toEqual({ kind: 'released' })
-    expect(await force()).toEqual({ kind: 'not-held' })
-    await rig.admin.config('SET', 'maxmemory', '0')
+    await rig.outOfMemory(async () => {
+      expect(await beatAs('b~1')).toMatchObject({ first: B })
+      expect(await releaseAs(C, { stamp: stamp(2, 1) })).toEqual({ kind: 'not-held' })
+      await withdraw(runner, { line, owner: B })
+      expect(await releaseAs(A)).toEqual({ kind: 'released' })
+      expect(await force()).toEqual({ kind: 'not-held' })
+    })
     expect(Object.keys(await rig.contents())).toEqual([tombstoneOf(C)])
   })
 
@@ -271,7 +272,7 @@ describe('a server that refuses', () => {
       await eventually(async () => (await rig.admin.info('replication')).includes('link_status:up'), 10_000)
       const withdrawB = () => withdraw(runner, { line, owner: B })
       for (const ask of [() => acquireAs(B), () => releaseAs(B), () => beatAs('b~1'), force, withdrawB]) {
-        const failure = await ask().catch((error: unknown) => error)
+        const failure = await failureOf(ask())
         expect(failure).toBeInstanceOf(RedisUnavailableError)
         expect(String(failure)).toContain('READONLY')
         // Told by its code, and not by a text behind ERR.

@@ -25,24 +25,12 @@ beforeEach(async () => {
   others = await rig.client({ clientName: 'other', resyncInterval: 7_000 })
 })
 
-/** By the server's clock, ms. */
-async function redisNow(): Promise<number> {
-  const [seconds, micros] = await rig.admin.time()
-  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
-}
-
-async function expectTtl(key: string, ms: number): Promise<void> {
-  const ttl = await rig.admin.pttl(key)
-  expect(ttl).toBeGreaterThan(ms - SLACK_MS)
-  expect(ttl).toBeLessThanOrEqual(ms)
-}
-
 describe('what a fair lock leaves in an empty Redis', () => {
   it('without a waiter: the hash alone, as for any lock; a release says nothing', async () => {
     const hold = await line.lockOf(locks).acquire()
     expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
     expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [hold.owner]: '1' } } })
-    await expectTtl(NAME, 30_000)
+    await rig.expectTtl(NAME, 30_000)
     expect(await hold.release()).toBe('released')
     expect(await rig.contents()).toEqual({})
     expect(await log.take()).toEqual([])
@@ -50,10 +38,10 @@ describe('what a fair lock leaves in an empty Redis', () => {
 
   it('with waiters: a list in order, times by Redisson’s formula in Redis’s time, and our two keys', async () => {
     const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
-    const before = await redisNow()
+    const before = await rig.now()
     const a = await line.join('a', locks)
     const b = await line.join('b', others)
-    const after = await redisNow()
+    const after = await rig.now()
     const contents = await rig.contents()
     expect(Object.keys(contents)).toEqual([
       'holdfast:arrivals:{order:42}',
@@ -86,9 +74,9 @@ describe('what a fair lock leaves in an empty Redis', () => {
 
   it('heartbeats: until when each client that waits counts as alive, two intervals, and since when', async () => {
     const hold = await line.lockOf(locks).acquire()
-    const before = await redisNow()
+    const before = await rig.now()
     const standing = [await line.join('a', locks), await line.join('b', others)]
-    const after = await redisNow()
+    const after = await rig.now()
     const { ':heard': heard, ':span': span, ...lives } = await rig.admin.hgetall(line.keys.heartbeats)
     expect(Object.keys(lives)).toEqual([locks.clientId, others.clientId])
     for (const [client, ms] of [
@@ -110,7 +98,7 @@ describe('what a fair lock leaves in an empty Redis', () => {
     const hold = await line.lockOf(locks).acquire({ leaseMs: 60_000 })
     const waiting = await line.join('a', locks)
     for (const key of Object.values(line.keys)) {
-      await expectTtl(key, 2 * PATIENCE_MS)
+      await rig.expectTtl(key, 2 * PATIENCE_MS)
     }
     await hold.release()
     await soon(waiting.done)
@@ -124,26 +112,13 @@ describe('what a fair lock leaves in an empty Redis', () => {
     const behind = await line.join('behind', locks)
     expect(await rig.admin.pttl(line.keys.queue)).toBe(-1)
     expect(await rig.admin.pttl(line.keys.timeouts)).toBe(-1)
-    await expectTtl(line.keys.arrivals, 2 * PATIENCE_MS)
+    await rig.expectTtl(line.keys.arrivals, 2 * PATIENCE_MS)
     await java.giveUp()
     const last = await line.join('last', locks)
-    await expectTtl(line.keys.queue, 2 * PATIENCE_MS)
-    await expectTtl(line.keys.timeouts, 2 * PATIENCE_MS)
+    await rig.expectTtl(line.keys.queue, 2 * PATIENCE_MS)
+    await rig.expectTtl(line.keys.timeouts, 2 * PATIENCE_MS)
     await hold.release()
     await soon(served([before, behind, last]))
-  })
-
-  it('a caller that does not wait is not in the queue, and nobody passes those who are (I10)', async () => {
-    const hold = await line.lockOf(locks).acquire()
-    expect(await line.lockOf(others).tryLock()).toBe(false)
-    expect(Object.keys(await rig.contents())).toEqual([NAME])
-    const behind = new JavaFairClient(rig.admin, NAME)
-    await behind.acquire()
-    await hold.release()
-    expect(await line.lockOf(others).tryLock()).toBe(false)
-    expect(await line.owners()).toEqual([behind.owner])
-    await behind.giveUp()
-    expect(await (await line.lockOf(others).tryAcquire())?.release()).toBe('released')
   })
 
   it('names with braces bring their own hash tag', async () => {

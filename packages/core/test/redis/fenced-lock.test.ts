@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { NotLockOwnerError, type FencedLock, type Hold, type LockClient } from '../../src/index.js'
+import {
+  InvalidArgumentError,
+  LockTimeoutError,
+  NotLockOwnerError,
+  type FencedLock,
+  type Hold,
+  type LockClient,
+} from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
 import { JavaClient } from './support/java-client.js'
+import { MessageLog } from './support/message-log.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
@@ -15,7 +23,7 @@ beforeEach(async () => {
   lock = locks.getFencedLock(NAME)
 })
 
-describe('tokens', () => {
+describe('tokens of a fenced lock', () => {
   it('are 1 to 5 over mixed calls; a re-entry has that of its acquisition (I9)', async () => {
     expect(await lock.lockAndGetToken()).toBe('1')
     await lock.unlock()
@@ -67,8 +75,7 @@ describe('tokens', () => {
     const other = (await rig.client({ resyncInterval: 25_000 })).getFencedLock(NAME)
     const hold = await lock.acquire({ leaseMs: 60_000 })
     const waiting = [other.lockAndGetToken(), other.tryLockAndGetToken(20_000)]
-    const channel = 'redisson_lock__channel:{order:42}'
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
+    await rig.heard(NAME)
     await hold.release()
     expect(await soon(Promise.race(waiting))).toBe('2')
     await other.unlock()
@@ -78,13 +85,13 @@ describe('tokens', () => {
 
   it('lockAndGetToken and tryLockAndGetToken honour their lease', async () => {
     await lock.lockAndGetToken(8_000)
-    await keys.expectTtl(NAME, 8_000)
+    await rig.expectTtl(NAME, 8_000)
     await lock.unlock()
     await lock.tryLockAndGetToken(1_000, 90_000)
-    await keys.expectTtl(NAME, 90_000)
+    await rig.expectTtl(NAME, 90_000)
     await lock.unlock()
     await lock.tryLockAndGetToken()
-    await keys.expectTtl(NAME, 30_000)
+    await rig.expectTtl(NAME, 30_000)
     await lock.unlock()
   })
 
@@ -129,5 +136,151 @@ describe('tokens', () => {
     expect((await thread.getLock(NAME).lock()).token).toBe('1')
     await thread.getLock(NAME).unlock()
     await thread.getLock(NAME).unlock()
+  })
+})
+
+describe('options of a fenced lock', () => {
+  const now = async (): Promise<bigint> => {
+    const [seconds = 0, micros = 0] = await rig.admin.time()
+    return BigInt(seconds) * 1_000_000n + BigInt(micros)
+  }
+  const tokenOf = (of: FencedLock) => of.withLock((hold) => hold.token)
+
+  it("tokens: 'time' is the clock of Redis in microseconds, and at least the last one + 1", async () => {
+    const timed = locks.getFencedLock(NAME, { tokens: 'time' })
+    const before = await now()
+    const first = BigInt(await tokenOf(timed))
+    expect(first).toBeGreaterThan(before)
+    expect(first).toBeLessThan(await now())
+    expect(BigInt(await tokenOf(timed))).toBeGreaterThan(first)
+    const ahead = (await now()) + 3_600_000_000n
+    await rig.admin.set(TOKEN_KEY, String(ahead))
+    expect(await tokenOf(timed)).toBe(String(ahead + 1n))
+    expect(await rig.admin.pttl(TOKEN_KEY)).toBe(-1)
+  })
+
+  it.each(['counter', 'time'] as const)(
+    'tokenTtlMs with %s: a lifetime that each acquisition renews',
+    async (tokens) => {
+      const expiring = locks.getFencedLock(NAME, { tokens, tokenTtlMs: 90_000 })
+      const first = BigInt(await tokenOf(expiring))
+      await rig.expectTtl(TOKEN_KEY, 90_000)
+      await rig.admin.pexpire(TOKEN_KEY, 5_000)
+      const second = await expiring.acquire()
+      expect(BigInt(second.token)).toBeGreaterThan(first)
+      await rig.expectTtl(TOKEN_KEY, 90_000)
+      await second.release()
+      await rig.admin.del(TOKEN_KEY)
+      const third = BigInt(await tokenOf(expiring))
+      expect(tokens === 'time' ? third > BigInt(second.token) : third === 1n).toBe(true)
+    },
+  )
+
+  it.each([
+    ['tokens', 'sometimes'],
+    ['tokens', null],
+    ['tokenTtlMs', 0],
+    ['tokenTtlMs', -1],
+    ['tokenTtlMs', 1.5],
+    ['tokenTtlMs', Number.NaN],
+    ['tokenTtlMs', '1000'],
+  ])('%s %p is an InvalidArgumentError that names it', (argument, value) => {
+    for (const get of [locks, locks.thread()]) {
+      const ask = () => get.getFencedLock(NAME, { [argument]: value })
+      expect(ask).toThrow(InvalidArgumentError)
+      expect(ask).toThrow(expect.objectContaining({ argument, value }))
+    }
+  })
+
+  it('name, options, waits and leases are checked as everywhere', async () => {
+    expect(() => locks.getFencedLock('')).toThrow(expect.objectContaining({ argument: 'name' }))
+    expect(() => locks.getFencedLock(NAME, 'time' as unknown as object)).toThrow(
+      expect.objectContaining({ argument: 'options' }),
+    )
+    await expect(lock.lockAndGetToken(0)).rejects.toMatchObject({ argument: 'leaseMs' })
+    await expect(lock.tryLockAndGetToken(-1)).rejects.toMatchObject({ argument: 'waitMs' })
+    await locks.close()
+    expect(() => locks.getFencedLock(NAME)).toThrow(expect.objectContaining({ code: 'CLIENT_CLOSED' }))
+    await expect(lock.getToken()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+  })
+})
+
+describe('what a fenced lock leaves in Redis', () => {
+  it('asking for it writes nothing, and its token is 0', async () => {
+    expect(await lock.getToken()).toBe('0')
+    await keys.expectOnly(null, null)
+  })
+
+  it('first acquire: the hash of a plain lock, and a counter of 1 without an end', async () => {
+    const log = await MessageLog.open(rig.connection(), rig.admin)
+    const hold = await lock.acquire()
+    expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
+    await keys.expectOnly({ [hold.owner]: '1' }, '1')
+    await rig.expectTtl(NAME, 30_000)
+    expect(await rig.admin.pttl(TOKEN_KEY)).toBe(-1)
+    expect(await log.take()).toEqual([])
+    expect(await hold.release()).toBe('released')
+    await keys.expectOnly(null, '1')
+    expect(await log.take()).toEqual([['redisson_lock__channel:{order:42}', '0']])
+  })
+
+  it('re-entry and partial release: the count alone', async () => {
+    await locks.run(async () => {
+      const outer = await lock.lock(60_000)
+      await lock.lock(5_000)
+      await keys.expectOnly({ [outer.owner]: '2' }, '1')
+      await rig.expectTtl(NAME, 60_000)
+      await lock.unlock()
+      await keys.expectOnly({ [outer.owner]: '1' }, '1')
+      await lock.unlock()
+    })
+    await keys.expectOnly(null, '1')
+  })
+
+  it('a refused acquire counts nothing', async () => {
+    const hold = await lock.acquire({ leaseMs: 8_000 })
+    const other = (await rig.client()).getFencedLock(NAME)
+    expect(await other.tryLock()).toBe(false)
+    expect(await other.tryLockAndGetToken()).toBeNull()
+    expect(await other.tryLockAndGetToken(50, 60_000)).toBeNull()
+    expect(await other.tryAcquire({ waitMs: 50 })).toBeNull()
+    await expect(other.acquire({ waitMs: 50 })).rejects.toThrow(LockTimeoutError)
+    await keys.expectOnly({ [hold.owner]: '1' }, '1')
+    await rig.expectTtl(NAME, 8_000)
+    await hold.release()
+  })
+
+  it('a name with braces is its own hash tag, and a keyPrefix is part of the name', async () => {
+    const prefixed = await rig.client({}, rig.connection({ keyPrefix: 'app:' }))
+    await locks.getFencedLock('a{b}c').withLock(() => undefined)
+    await prefixed.getFencedLock('x').withLock(() => undefined)
+    expect(await prefixed.getFencedLock('x').getToken()).toBe('1')
+    expect(await rig.contents()).toEqual({
+      'redisson_lock_token:a{b}c': { type: 'string', value: '1' },
+      'redisson_lock_token:{app:x}': { type: 'string', value: '1' },
+    })
+  })
+
+  it('forceUnlock, isLocked, getHoldCount, remainTimeToLive, verify and extend are those of a lock', async () => {
+    const hold = await lock.acquire({ leaseMs: 10_000 })
+    expect([await lock.isLocked(), await lock.getHoldCount()]).toEqual([true, 1])
+    await hold.verify()
+    await hold.extend(60_000)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(50_000)
+    hold.signal.addEventListener('abort', () => undefined)
+    expect(await lock.forceUnlock()).toBe(true)
+    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'forced' })
+    await keys.expectOnly(null, '1')
+  })
+
+  it('renewal leaves the counter alone', async () => {
+    const watched = await rig.client({ lockWatchdogTimeout: 1_500 })
+    const hold = await watched.getFencedLock(NAME, { tokenTtlMs: 60_000 }).acquire()
+    await rig.admin.pexpire(TOKEN_KEY, 600_000)
+    await eventually(async () => (await rig.admin.pttl(NAME)) < 1_200)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 1_300)
+    await keys.expectOnly({ [hold.owner]: '1' }, '1')
+    await rig.expectTtl(TOKEN_KEY, 600_000)
+    await hold.release()
   })
 })

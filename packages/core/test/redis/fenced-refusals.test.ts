@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, WrongTypeError, type LockClient } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
+import { failureOf } from './support/losses.js'
 import { useRig } from './support/rig.js'
 
 const rig = useRig()
@@ -16,20 +17,15 @@ describe('what Redis refuses', () => {
   it('out of memory: acquires fail alone and in a batch, nothing is half done, release works', async () => {
     const [lock, held] = [locks.getFencedLock(NAME), await locks.getFencedLock('held').acquire()]
     await rig.admin.set(TOKEN_KEY, '7')
-    await rig.admin.config('SET', 'maxmemory', '1')
-    const batch = ['x', 'y'].map((name) => locks.getFencedLock(name).tryLock())
-    const outcomes = await Promise.allSettled([lock.acquire(), ...batch])
-    const alone = await lock.acquire().catch((error: unknown) => error)
-    const [token, released] = [await lock.getToken(), await held.release()]
-    await rig.admin.config('SET', 'maxmemory', '0')
-    for (const reason of [
-      alone,
-      ...outcomes.map((each) => each.status === 'rejected' && (each.reason as unknown)),
-    ]) {
-      expect(reason).toBeInstanceOf(RedisUnavailableError)
-      expect(reason).toMatchObject({ outcome: 'refused', message: expect.stringMatching(/OOM/) as unknown })
-    }
-    expect([token, released]).toEqual(['7', 'released'])
+    await rig.outOfMemory(async () => {
+      const batch = ['x', 'y'].map((name) => failureOf(locks.getFencedLock(name).tryLock()))
+      const together = await Promise.all([failureOf(lock.acquire()), ...batch])
+      for (const reason of [await failureOf(lock.acquire()), ...together]) {
+        expect(reason).toBeInstanceOf(RedisUnavailableError)
+        expect(reason).toMatchObject({ outcome: 'refused', message: expect.stringMatching(/OOM/) as unknown })
+      }
+      expect([await lock.getToken(), await held.release()]).toEqual(['7', 'released'])
+    })
     await rig.admin.del('redisson_lock_token:{held}')
     await keys.expectOnly(null, '7')
   })
@@ -44,8 +40,7 @@ describe('what Redis refuses', () => {
       await put()
       const before = await rig.admin.dumpBuffer(TOKEN_KEY)
       for (const options of [{ tokens: 'counter' }, { tokens: 'time' }] as const) {
-        const alone = locks.getFencedLock(NAME, options).acquire({ waitMs: 0 })
-        const failure = await alone.catch((error: unknown) => error)
+        const failure = await failureOf(locks.getFencedLock(NAME, options).acquire({ waitMs: 0 }))
         expect(failure).toBeInstanceOf(type)
         expect(String(failure)).toMatch(text)
         expect(String(failure)).toContain(`(key "${TOKEN_KEY}")`)

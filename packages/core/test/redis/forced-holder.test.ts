@@ -1,7 +1,9 @@
 import { expect } from '@jest/globals'
 import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { handOver } from '../../src/entries/travel/index.js'
-import { eventually, signalled } from './support/rig.js'
+import { failureOf } from './support/losses.js'
+import { eventually } from './support/rig.js'
+import { lostAt } from './support/behind.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { describe, it, useRig } from './support/together.js'
 
@@ -22,11 +24,10 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
     const [one, other] = [await rig.client(), await rig.client()]
     one.on('lost', () => undefined)
     const hold = await kind.of(one, rig.name()).acquire()
-    const told = signalled()
-    hold.signal.addEventListener('abort', () => told.resolve())
+    const told = lostAt(hold)
     const [holder] = await shownBy(other, rig.name())
     expect(await kind.of(other, rig.name()).forceUnlock({ holder })).toBe(true)
-    await told.promise
+    await told
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'forced' })
     expect(await kind.holds(rig.admin, rig.name())).toEqual({})
     expect(await kind.of(other, rig.name()).forceUnlock({ holder })).toBe(false)
@@ -39,10 +40,7 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
     const [holder = ''] = await shownBy(other, rig.name())
     await first.release()
     const second = await lock.acquire()
-    const refused: unknown = await kind
-      .of(other, rig.name())
-      .forceUnlock({ holder })
-      .catch((error: unknown) => error)
+    const refused = await failureOf(kind.of(other, rig.name()).forceUnlock({ holder }))
     expect(refused).toBeInstanceOf(HolderChangedError)
     const now = await shownBy(other, rig.name())
     expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', owner: holder, holder: { owner: now[0] } })
@@ -138,7 +136,7 @@ describe('forceUnlock({ holder })', () => {
     const [holder = ''] = await shownBy(other, rig.name())
     expect(holder).toMatch(/^handover~[\da-f]{8}…$/)
     const wrong = holder.replace(/.…$/, (end) => (end.startsWith('0') ? '1…' : '0…'))
-    const refused: unknown = await lock.forceUnlock({ holder: wrong }).catch((error: unknown) => error)
+    const refused = await failureOf(lock.forceUnlock({ holder: wrong }))
     expect(refused).toMatchObject({ code: 'HOLDER_CHANGED', holder: { owner: holder, handedOver: true } })
     const [secret = ''] = Object.keys(await rig.admin.hgetall(rig.name()))
     expect(JSON.stringify(refused) + String(refused)).not.toContain(secret.slice(0, 30))

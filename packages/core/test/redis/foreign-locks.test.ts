@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import {
   InvalidArgumentError,
   LockLostError,
@@ -14,14 +14,15 @@ import { heartbeatScript } from '../../src/scripts/fair-lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { foreignKinds, TOKEN } from './support/foreign-kinds.js'
-import { eventually, signalled, soon, useRig } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 const LONG_MS = 60_000
 const LINE = `redisson_lock_queue:{${NAME}}`
 
 const rig = useRig()
-let locks: LockClient
+const locks = own(() => rig.client({ foreignLocks: 'wait' }))
 
 /** Another library takes its lock, as redlock does. */
 const takeString = (ttlMs = LONG_MS): Promise<unknown> => rig.admin.set(NAME, TOKEN, 'PX', ttlMs, 'NX')
@@ -35,17 +36,13 @@ function runsSeen(connection: Parameters<typeof scriptsRunBy>[0]): (script: { sh
   return ({ sha1 }) => digests().filter((each) => each === sha1).length
 }
 
-beforeEach(async () => {
-  locks = await rig.client({ foreignLocks: 'wait' })
-})
-
 describe.each(foreignKinds)("$name, with foreignLocks: 'wait'", (kind) => {
   it('waits until the string is deleted, and leaves it alone', async () => {
     // Looks alone find it: no other timer comes within the time of the test.
-    locks = await rig.client({ foreignLocks: 'wait', resyncInterval: 60_000 })
+    const patient = await rig.client({ foreignLocks: 'wait', resyncInterval: 60_000 })
     await takeString()
-    const waiting = nextEvent(locks, 'waiting')
-    const hold = kind.of(locks, NAME).acquire()
+    const waiting = nextEvent(patient, 'waiting')
+    const hold = kind.of(patient, NAME).acquire()
     const { holder } = await waiting
     if (kind.name !== 'multi') {
       expect(holder).toMatchObject({ owner: TOKEN, foreign: true, holds: 1 })
@@ -258,7 +255,7 @@ describe('what the string replaces', () => {
     const hold = await other.getLock(NAME).acquire()
     // Where nothing takes it out, its place lasts for 30 s.
     const waiter = await rig.client({ foreignLocks: 'wait', resyncInterval: 60_000 })
-    const { waiting } = await waitBehind(rig.admin, NAME, () =>
+    const { waiting } = await waitBehind(rig, NAME, () =>
       outcomeOf(waiter.getLock(NAME).acquire({ waitMs: 500 })),
     )
     const line = `holdfast:line:{${NAME}}`
@@ -417,11 +414,10 @@ describe('foreignLocks', () => {
 
   it('a caller that leaves takes nothing later', async () => {
     await takeString()
-    const parked = signalled()
-    locks.on('waiting', () => parked.resolve())
+    const parked = nextEvent(locks, 'waiting')
     const leaving = new AbortController()
     const wait = outcomeOf(locks.getLock(NAME).acquire({ signal: leaving.signal }))
-    await soon(parked.promise)
+    await parked
     leaving.abort(new Error('enough'))
     await freeString()
     expect(await wait).toMatchObject({ message: 'enough' })

@@ -3,7 +3,7 @@ import { LockTimeoutError, type LockClient, type RedLock } from '../../src/index
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { foreignKinds, TOKEN } from './support/foreign-kinds.js'
-import { useNodes } from './support/nodes.js'
+import { redLockOf, useNodes } from './support/nodes.js'
 import { soon } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -44,17 +44,13 @@ describe("foreignLocks: 'wait' on a Redis Cluster", () => {
 describe("foreignLocks: 'wait' in a RedLock", () => {
   const nodes = useNodes(3)
   // All nodes answer; a busy machine must not make some of them count as silent.
-  const redLockOf = (clients: readonly LockClient[]): RedLock =>
-    clients[0]!.getRedLock(
-      clients.map((each) => each.getLock(NAME)),
-      { nodeTimeoutMs: 5_000 },
-    )
+  const over = (clients: readonly LockClient[]): RedLock => redLockOf(clients, NAME, { nodeTimeoutMs: 5_000 })
   const takeStrings = (...of: number[]): Promise<unknown> =>
     Promise.all(of.map((each) => nodes.at(each).server.command('SET', NAME, TOKEN, 'PX', LONG_MS)))
   const stringAt = (index: number): Promise<unknown> => nodes.at(index).server.command('GET', NAME)
 
   it('a majority of strings refuses it and is waited for; the strings stay (I1)', async () => {
-    const lock = redLockOf(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
+    const lock = over(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
     await takeStrings(1, 2)
     expect(await lock.tryLock()).toBe(false)
     expect(await outcomeOf(lock.acquire({ waitMs: 100 }))).toBeInstanceOf(LockTimeoutError)
@@ -69,7 +65,7 @@ describe("foreignLocks: 'wait' in a RedLock", () => {
   })
 
   it('a minority of strings does not keep it out, and survives its release', async () => {
-    const lock = redLockOf(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
+    const lock = over(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
     await takeStrings(0)
     const taken = await soon(lock.acquire())
     expect((await nodes.holders(NAME, [nodes.at(1), nodes.at(2)])).every(Boolean)).toBe(true)

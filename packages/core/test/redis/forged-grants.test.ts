@@ -19,12 +19,6 @@ let holder: LockHold
 
 const tries = async (): Promise<number> => (await rig.server.commandStats()).get('evalsha') ?? 0
 
-/** Redis's clock, ms. */
-const redisNow = async (): Promise<number> => {
-  const [seconds, micros] = await rig.admin.time()
-  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-}
-
 const kinds: [string, (locks: LockClient) => AnyLock, () => Promise<string | undefined>][] = [
   ['lock', (of) => of.getLock(NAME), async () => (await rig.admin.zrangebyscore(LINE, 0, '+inf'))[0]],
   ['fair lock', (of) => of.getFairLock(NAME), async () => (await rig.admin.zrange(ARRIVALS, '0', '0'))[0]],
@@ -64,7 +58,7 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
     ['an empty proof', (until: number) => `2:grant::${until}:${owner}`],
     ['no end', () => `2:grant:${'0'.repeat(40)}::${owner}`],
   ])('a grant with %s is a doorbell: a try, and no hold', async (_what, payload) => {
-    expect(await say(payload((await redisNow()) + LIFE_MS))).toBe(1)
+    expect(await say(payload((await rig.now()) + LIFE_MS))).toBe(1)
     await eventually(async () => (await tries()) > 0)
     await of(locks).isLocked()
     expect(given).toBeUndefined()
@@ -98,7 +92,7 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
     )
     // A caller of the client that has the lock stands in its line here, and in Redis where that keeps the order.
     await eventually(async () => !isFair || (await firstInLine()) !== undefined)
-    for (const each of [told, told.replace(/:\d+:/, `:${(await redisNow()) + LIFE_MS}:`)]) {
+    for (const each of [told, told.replace(/:\d+:/, `:${(await rig.now()) + LIFE_MS}:`)]) {
       await say(each)
       await say(each.replaceAll(first.owner, `${locks.clientId}:${Number(first.owner.split(':')[1]) + 1}`))
     }
@@ -109,7 +103,7 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
   })
 
   it('granted by an older version: it hears a doorbell, tries, and finds itself the owner', async () => {
-    const until = (await redisNow()) + LIFE_MS
+    const until = (await rig.now()) + LIFE_MS
     await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpireat(NAME, until).exec()
     if (isFair) {
       await rig.admin.lrem(`redisson_lock_queue:{${NAME}}`, 1, owner)
@@ -138,7 +132,7 @@ describe('a waiter of an older version', () => {
     const listener = rig.connection()
     await listener.subscribe(CHANNEL, inbox)
     const log = await MessageLog.open(rig.connection(), rig.admin)
-    const now = await redisNow()
+    const now = await rig.now()
     await rig.admin.zadd(LINE, now * 1000, OLD, -(now + LIFE_MS), `alive:${OLD}`)
     await rig.admin.pexpire(LINE, LIFE_MS)
     await hold.release()
@@ -152,7 +146,7 @@ describe('a waiter of an older version', () => {
     const listener = rig.connection()
     await listener.subscribe(inbox)
     const log = await MessageLog.open(rig.connection(), rig.admin)
-    const now = await redisNow()
+    const now = await rig.now()
     await rig.admin.rpush(`redisson_lock_queue:{${NAME}}`, OLD)
     await rig.admin.zadd(`redisson_lock_timeout:{${NAME}}`, now + LIFE_MS, OLD)
     await rig.admin.zadd(ARRIVALS, now * 1000, OLD)

@@ -27,8 +27,6 @@ beforeEach(async () => {
 
 const worker = () =>
   start({ HOLDFAST_TEST_WORKER_REDIS: rig.server.url, HOLDFAST_TEST_RESYNC: `${RESYNC_MS}` })
-const listeners = async (channel: string): Promise<number> =>
-  Number((await rig.admin.pubsub('NUMSUB', channel))[1])
 const inboxes = async (): Promise<number> => (await rig.admin.pubsub('CHANNELS', 'holdfast:client:*')).length
 
 /** Resolves when `channel` has a message; rejects when it has none in time. */
@@ -55,7 +53,7 @@ describe('a plain lock for which a Java thread waits', () => {
     await stands(1)
     const heard = await message(CHANNEL)
     await first.kill()
-    await eventually(async () => (await listeners(CHANNEL)) === 1)
+    await eventually(async () => (await rig.listeners(CHANNEL)) === 1)
     const before = performance.now()
     await holder.release()
     expect(await heard()).toBe('0')
@@ -74,7 +72,7 @@ describe('a plain lock for which a Java thread waits', () => {
     const heard = await message(CHANNEL)
     await killed.kill()
     // The number of listeners is that of waiters: the stopped one, and Java instead of the dead one.
-    await eventually(async () => (await listeners(CHANNEL)) === 2)
+    await eventually(async () => (await rig.listeners(CHANNEL)) === 2)
     await stopped.pause()
     const [inFront] = await lineUp()
     await holder.release()
@@ -150,35 +148,22 @@ describe('a fair lock for which a Java thread waits', () => {
     await java.unlock()
   })
 
-  it('calls it up once it was granted for nothing to a waiter that is stopped (I4)', async () => {
+  it.each<[string, () => Promise<unknown>]>([
+    ['a release', () => holder.release()],
+    ['a forced release', () => line.lockOf(locks).forceUnlock()],
+  ])('calls it up once %s granted it for nothing to a waiter that is stopped (I4)', async (_how, end) => {
     const stopped = await worker()
     const first = stopped.call('acquireFair', NAME)
     await eventually(async () => (await line.length()) === 1)
     expect(await java.acquire()).not.toBeNull()
     const heard = await message(java.channel)
     await stopped.pause()
-    await holder.release()
+    await end()
     expect(await heard()).toBe('0')
     expect(await java.acquire()).toBeNull()
     stopped.resume()
     await eventually(async () => (await line.length()) === 1)
     await java.unlock()
-    await soon(first)
-    await stopped.call('release', NAME)
-  })
-
-  it('does so after a forced release too', async () => {
-    const stopped = await worker()
-    const first = stopped.call('acquireFair', NAME)
-    await eventually(async () => (await line.length()) === 1)
-    expect(await java.acquire()).not.toBeNull()
-    const heard = await message(java.channel)
-    await stopped.pause()
-    await line.lockOf(locks).forceUnlock()
-    expect(await heard()).toBe('0')
-    expect(await java.acquire()).toBeNull()
-    await java.unlock()
-    stopped.resume()
     await soon(first)
     await stopped.call('release', NAME)
   })

@@ -4,6 +4,7 @@ import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire, releaseCall } from '../../src/scripts/lock.js'
 import { outcomeOf } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
+import { lockKinds } from './support/lock-kinds.js'
 import { eventually, sleep, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -26,16 +27,7 @@ beforeEach(async () => {
   others = await rig.client({ clientName: 'others' })
 })
 
-const noted: [string, (client: LockClient) => AnyLock][] = [
-  ['lock', (client) => client.getLock(NAME)],
-  ['fair lock', (client) => client.getFairLock(NAME)],
-  ['fenced lock', (client) => client.getFencedLock(NAME)],
-  ['spin lock', (client) => client.getSpinLock(NAME)],
-  ['non-reentrant lock', (client) => client.getNonReentrantLock(NAME)],
-  ['non-reentrant fair lock', (client) => client.getNonReentrantFairLock(NAME)],
-  ['write lock', (client) => client.getReadWriteLock(NAME).writeLock()],
-  ['member of a multi lock', (client) => client.getMultiLock(client.getLock(NAME), client.getLock('other'))],
-]
+const noted = lockKinds.filter(({ name }) => name !== 'read lock')
 
 /** Who keeps a client out. */
 const refusal = async (lock: AnyLock): Promise<LockTimeoutError> =>
@@ -43,7 +35,9 @@ const refusal = async (lock: AnyLock): Promise<LockTimeoutError> =>
 
 const note = () => rig.admin.get(NOTE)
 
-describe.each(noted)('%s: a note', (_, lockOf) => {
+describe.each(noted)('$name: a note', (kind) => {
+  const lockOf = (client: LockClient): AnyLock => kind.of(client, NAME)
+
   it('is there while it is held, in Redis time, and tells whoever is refused since when and for what', async () => {
     const [from] = await rig.admin.time()
     const hold = await lockOf(locks).acquire()
@@ -68,9 +62,7 @@ describe.each(noted)('%s: a note', (_, lockOf) => {
 
   it('a note of a fixed lease ends with it', async () => {
     const hold = await lockOf(locks).acquire({ leaseMs: 5_000 })
-    const ttl = await rig.admin.pttl(NOTE)
-    expect(ttl).toBeGreaterThan(5_000 - SLACK_MS)
-    expect(ttl).toBeLessThanOrEqual(5_000)
+    await rig.expectTtl(NOTE, 5_000)
     await hold.release()
     expect(await note()).toBeNull()
   })
@@ -188,13 +180,10 @@ describe('a note', () => {
 
   it('is written when Redis is out of memory only with a lock, and removed all the same', async () => {
     const hold = await locks.getLock(NAME).acquire()
-    await rig.admin.config('SET', 'maxmemory', 1)
-    try {
+    await rig.outOfMemory(async () => {
       expect(await outcomeOf(locks.getLock('another').acquire())).toMatchObject({ outcome: 'refused' })
       expect(await hold.release()).toBe('released')
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', 0)
-    }
+    })
     expect(await rig.admin.keys('*')).toEqual([])
   })
 
@@ -270,14 +259,8 @@ describe('the scripts (I2)', () => {
 })
 
 describe('without describeHolds nothing more is done than before', () => {
-  /** Commands of everybody since the last call. */
-  const commandsOf = async (work: () => Promise<unknown>): Promise<Record<string, number>> => {
-    await rig.server.resetStats()
-    await work()
-    const stats = await rig.server.commandStats()
-    for (const own of ['info', 'config|resetstat', 'config']) stats.delete(own)
-    return Object.fromEntries(stats)
-  }
+  const commandsOf = async (work: () => Promise<unknown>): Promise<Record<string, number>> =>
+    Object.fromEntries(await rig.commandsDuring(work))
 
   it('an acquire and a release run these commands', async () => {
     const lock = others.getLock(NAME)

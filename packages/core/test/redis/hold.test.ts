@@ -1,5 +1,6 @@
 import { describe as describeAlone, expect, it as itAlone } from '@jest/globals'
 import { errorMonitor, type EventEmitter } from 'node:events'
+import type { RedisServer } from '@holdfast/faults/harness'
 import {
   ClientClosedError,
   InvalidArgumentError,
@@ -10,19 +11,13 @@ import {
   type LockHold,
   type LockEvents,
 } from '../../src/index.js'
+import { lostAt, nextEvent, renewed } from './support/behind.js'
 import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { Stalls } from './support/stalls.js'
 import { describe, it, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
-
-/** When the signal aborted, on the clock of `performance.now`. */
-function aborted(hold: LockHold): Promise<number> {
-  return new Promise((resolve) =>
-    hold.signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
-  )
-}
 
 function reasonOf(hold: LockHold): unknown {
   return (hold.signal.reason as LockLostError | undefined)?.reason
@@ -32,16 +27,6 @@ function lostEvents(locks: LockClient): LockEvents['lost'][] {
   const events: LockEvents['lost'][] = []
   locks.on('lost', (event) => events.push(event))
   return events
-}
-
-/** Its time to live grows: only a renewal does that. @param look what is left of the lease in Redis, ms */
-async function renewed(look: () => Promise<unknown>): Promise<void> {
-  let leftMs = Number(await look())
-  await eventually(async () => {
-    const before = leftMs
-    leftMs = Number(await look())
-    return leftMs > before
-  })
 }
 
 describeAlone('hold: a loss, and what the process is warned of', () => {
@@ -89,7 +74,7 @@ describeAlone('hold: a loss, and what the process is warned of', () => {
     expect(hold.signal.aborted).toBe(true)
     const warned = await warnings.delivered('HOLDFAST_LISTENER', 'listener\\nfailed')
     expect(warned).toHaveLength(1)
-    await renewed(() => rig.admin.pttl(rig.name('other')))
+    await renewed(other)
     await other.verify()
     expect(await other.release()).toBe('released')
     const next = await locks.getLock(rig.name()).acquire()
@@ -108,7 +93,7 @@ describe('hold: loss while Redis is silent', () => {
       const lock = locks.getLock('lock')
       let leaseSentAfter = performance.now()
       const hold = await lock.acquire()
-      const abortedAt = aborted(hold)
+      const abortedAt = lostAt(hold)
       if (when === 'after a renewal') {
         await sleep(500)
         // The latest renewal that Redis can have answered was sent no earlier than this.
@@ -134,42 +119,38 @@ describe('hold: loss while Redis is silent', () => {
     await redis.server.pause()
     await eventually(() => events.length > 0)
     redis.server.resume()
-    await renewed(() => redis.server.command('PTTL', 'lock'))
+    await renewed(hold)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
   })
 
-  it('a hold that was lost by silence leaves no orphan: what an unanswered renewal still did is undone (I2)', async () => {
-    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
-    const hold = await locks.getLock('lock').acquire()
-    await sleep(500)
-    await redis.server.pause()
-    await aborted(hold)
-    // The renewals that piled up before the server are served now, each good for another lease.
-    redis.server.resume()
-    expect(await hold.release()).toBe('lost')
-    await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
-  })
-
-  it('close leaves no key of a hold that was lost by silence and never released (I5)', async () => {
-    const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
-    const hold = await locks.getLock('lock').acquire()
-    await sleep(500)
-    await redis.server.pause()
-    await aborted(hold)
-    // The renewals that piled up before the server are served now, each good for another lease.
-    redis.server.resume()
-    await redis.server.command('PING')
-    await locks.close({ graceMs: 0 })
-    expect(await redis.server.command('EXISTS', 'lock')).toBe(0)
-  })
+  it.each(['its release', 'close'])(
+    'what an unanswered renewal of a hold lost by silence still did is undone by %s (I2, I5)',
+    async (end) => {
+      const locks = await redis.client({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+      const hold = await locks.getLock('lock').acquire()
+      await sleep(500)
+      await redis.server.pause()
+      await lostAt(hold)
+      // The renewals that piled up before the server are served now, each good for another lease.
+      redis.server.resume()
+      await redis.server.command('PING')
+      if (end === 'close') {
+        await locks.close({ graceMs: 0 })
+        expect(await redis.server.command('EXISTS', 'lock')).toBe(0)
+      } else {
+        expect(await hold.release()).toBe('lost')
+        await eventually(async () => (await redis.server.command('EXISTS', 'lock')) === 0, 1_000)
+      }
+    },
+  )
 
   it('a release that Redis does not answer at first is tried until it does, also after many renewals (I2)', async () => {
     const locks = await redis.client({ lockWatchdogTimeout: 3_000, commandTimeout: 150 })
     const lock = locks.getLock('lock')
     const hold = await lock.acquire()
-    for (let times = 0; times < 3; times += 1) await renewed(() => redis.server.command('PTTL', 'lock'))
+    for (let times = 0; times < 3; times += 1) await renewed(hold)
     await redis.server.pause()
     const release = hold.release()
     await sleep(400)
@@ -200,34 +181,27 @@ describe('hold: loss while Redis is silent', () => {
 
   it('renewal-failed tells that the answer is missing, and for how long the hold is still trusted', async () => {
     const locks = await redis.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
-    const failed = signalled<LockEvents['renewal-failed']>()
-    locks.on('renewal-failed', failed.resolve)
+    const failed = nextEvent(locks, 'renewal-failed')
     const hold = await locks.getLock('lock').acquire()
     await redis.server.pause()
-    const event = await failed.promise
+    const event = await failed
     expect(event).toMatchObject({ lockName: 'lock', owner: hold.owner })
     expect(event.trustedForMs).toBeGreaterThan(0)
     expect(event.trustedForMs).toBeLessThan(1_500)
     redis.server.resume()
   })
 
-  it('a client that is closed while Redis is silent comes to an end', async () => {
+  it.each<[string, (server: RedisServer) => Promise<void>]>([
+    ['silent', (server) => server.pause()],
+    ['gone', (server) => server.kill()],
+  ])('a client that is closed while Redis is %s comes to an end (I5)', async (_how, end) => {
     const locks = await redis.client({ commandTimeout: 300 })
     const hold = await locks.getLock('lock').acquire()
-    await redis.server.pause()
+    await end(redis.server)
     await locks.close({ graceMs: 50 })
     expect(reasonOf(hold)).toBe('closed')
     redis.server.resume()
-    await redis.server.command('DEL', 'lock')
-  })
-
-  it('a client that is closed while Redis is gone comes to an end (I5)', async () => {
-    const locks = await redis.client({ commandTimeout: 300 })
-    const hold = await locks.getLock('lock').acquire()
-    await redis.server.kill()
-    await sleep(200)
-    await locks.close({ graceMs: 50 })
-    expect(reasonOf(hold)).toBe('closed')
+    await redis.server.command('DEL', 'lock').catch(() => 'it is gone')
   })
 })
 
@@ -238,7 +212,7 @@ describe('hold: loss', () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const events = lostEvents(locks)
     const hold = await locks.getLock(rig.name()).acquire()
-    const abortedAt = aborted(hold)
+    const abortedAt = lostAt(hold)
     await rig.admin.del(rig.name())
     await abortedAt
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', owner: hold.owner })
@@ -254,10 +228,10 @@ describe('hold: loss', () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const lost = await locks.getLock(rig.name('lost')).acquire()
     const kept = await locks.getLock(rig.name('kept')).acquire()
-    const abortedAt = aborted(lost)
+    const abortedAt = lostAt(lost)
     await rig.admin.del(rig.name('lost'))
     await abortedAt
-    await renewed(() => rig.admin.pttl(rig.name('kept')))
+    await renewed(kept)
     expect(kept.signal.aborted).toBe(false)
     await kept.verify()
     expect(await kept.release()).toBe('released')
@@ -301,7 +275,7 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
     const [locks, others] = [await rig.client({ lockWatchdogTimeout: 3_000 }), await rig.client()]
     const hold = await kind.of(locks, rig.name()).acquire()
-    const abortedAt = aborted(hold)
+    const abortedAt = lostAt(hold)
     await kind.vanish(rig.admin, rig.name())
     const next = await kind.rivalOf(others, rig.name()).acquire({ leaseMs: 20_000 })
     await abortedAt
@@ -325,13 +299,16 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     expect(await rig.admin.getdel(rig.name())).toBe('something else')
   })
 
-  it("forceUnlock by another client aborts the holder's signal by message, long before a renewal", async () => {
+  it('forceUnlock by another client aborts the signal of every level by message, long before a renewal', async () => {
     const [locks, others] = [await rig.client(), await rig.client()]
-    const hold = await kind.of(locks, rig.name()).lock()
-    const abortedAt = aborted(hold)
+    const holds = await locks.run(async () => {
+      const lock = kind.of(locks, rig.name())
+      return [await lock.lock(), ...(kind.reenters ? [await lock.lock()] : [])]
+    })
+    const allLost = Promise.all(holds.map(lostAt))
     expect(await kind.of(others, rig.name()).forceUnlock()).toBe(true)
-    await abortedAt
-    expect(reasonOf(hold)).toBe('forced')
+    await allLost
+    expect(holds.map(reasonOf)).toEqual(holds.map(() => 'forced'))
   })
 
   it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
@@ -342,16 +319,15 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   })
 
   it('a client made without connect hears of forceUnlock too', async () => {
-    const locks = new LockClient(carrierOf(rig.connection()))
+    const locks = rig.clientNow()
     const other = await rig.client()
     const hold = await kind.of(locks, rig.name()).acquire()
     const inbox = `holdfast:client:${locks.clientId}`
     await eventually(async () => (await rig.admin.pubsub('CHANNELS', inbox)).length === 1)
-    const abortedAt = aborted(hold)
+    const abortedAt = lostAt(hold)
     await kind.of(other, rig.name()).forceUnlock()
     await abortedAt
     expect(reasonOf(hold)).toBe('forced')
-    await locks.close()
   })
 
   it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
@@ -360,7 +336,7 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     const stalls = new Stalls()
     const startedAt = performance.now()
     const hold = await kind.of(locks, rig.name()).acquire({ leaseMs: 500 })
-    const at = await aborted(hold)
+    const at = await lostAt(hold)
     expect(at).toBeLessThan(startedAt + 500 + stalls.end())
     expect(at).toBeGreaterThan(startedAt + 300)
     expect(reasonOf(hold)).toBe('expired')
@@ -368,16 +344,6 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
     await eventually(() => events.length === kind.locks)
     expect(events.map((each) => each.owner)).toContain(hold.owner)
     expect(await hold.release()).toBe('lost')
-  })
-
-  it('when the lease of one holder ends, its signal has aborted before the next holder is told (I1)', async () => {
-    const locks = await rig.client()
-    for (const others of [locks, await rig.client()]) {
-      const hold = await kind.of(locks, rig.name()).acquire({ leaseMs: 300 })
-      const next = await kind.rivalOf(others, rig.name()).acquire()
-      expect(hold.signal.aborted).toBe(true)
-      expect(await next.release()).toBe('released')
-    }
   })
 })
 
@@ -441,7 +407,7 @@ describe('hold: what the handle does', () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const hold = await locks.getLock(rig.name()).acquire()
     await hold.extend(3_500)
-    await renewed(() => rig.admin.pttl(rig.name()))
+    await renewed(hold)
     expect(await hold.release()).toBe('released')
   })
 
@@ -475,14 +441,6 @@ describe('hold: what the handle does', () => {
       const hold = await lock.acquire()
       expect(await Promise.all([hold.release(), hold.release()])).toEqual(['released', 'already-released'])
     })
-  })
-
-  it('a signal that is looked at only after the loss has aborted', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
-    const hold = await lock.acquire()
-    await lock.forceUnlock()
-    expect(hold.signal.aborted).toBe(true)
-    expect(reasonOf(hold)).toBe('forced')
   })
 
   it('a released hold never aborts its signal', async () => {
@@ -584,9 +542,7 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
     const work = (): void => {
       ran = true
     }
-    await expect(kind.of(locks, rig.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(
-      LockTimeoutError,
-    )
+    await expect(kind.of(locks, rig.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(LockTimeoutError)
     const abort = new AbortController()
     const waiting = kind.of(locks, rig.name()).withLock(work, { signal: abort.signal })
     abort.abort()
@@ -646,10 +602,9 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
 
   it('a holder may finish during the grace: its lock is renewed until then', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
-    const seen = kind.of(await rig.client(), rig.name())
     const hold = await kind.of(locks, rig.name()).acquire()
     const closing = locks.close({ graceMs: 20_000 })
-    await renewed(() => seen.remainTimeToLive())
+    await renewed(hold)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
@@ -660,9 +615,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     const [locks, others] = [await rig.client(), await rig.client()]
     const events = lostEvents(locks)
     const order: string[] = []
-    const holds = await Promise.all(
-      ['one', 'other'].map((each) => kind.of(locks, rig.name(each)).acquire()),
-    )
+    const holds = await Promise.all(['one', 'other'].map((each) => kind.of(locks, rig.name(each)).acquire()))
     holds.forEach((hold) => hold.signal.addEventListener('abort', () => order.push('aborted')))
     const next = kind
       .rivalOf(others, rig.name('one'))
@@ -723,9 +676,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     const locks = await LockClient.connect(`${url}?connectionName=${rig.name()}`)
     expect(String(await rig.admin.client('LIST'))).toContain(`name=${rig.name()} `)
     await locks.close()
-    await eventually(
-      async () => !String(await rig.admin.client('LIST')).includes(`name=${rig.name()} `),
-    )
+    await eventually(async () => !String(await rig.admin.client('LIST')).includes(`name=${rig.name()} `))
   })
 })
 
@@ -752,8 +703,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
     const [locks, others] = [await rig.client(), await rig.client()]
     const held = await kind.rivalOf(others, rig.name()).acquire()
     const lock = kind.of(locks, rig.name())
-    const waiting = signalled()
-    locks.on('waiting', () => waiting.resolve())
+    const waiting = nextEvent(locks, 'waiting')
     const plain = new AbortController()
     const custom = new AbortController()
     const waits = Promise.allSettled([
@@ -762,7 +712,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
       lock.tryAcquire({ waitMs: 60_000, signal: custom.signal }),
       lock.acquire({ signal: AbortSignal.timeout(150) }),
     ])
-    await waiting.promise
+    await waiting
     plain.abort()
     custom.abort('my reason')
     const reasons = (await waits).map((each) => (each as PromiseRejectedResult).reason as unknown)
@@ -808,12 +758,11 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
     const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 60_000 })]
     const held = await kind.rivalOf(locks, rig.name()).acquire()
     const lock = kind.of(others, rig.name())
-    const waiting = signalled()
-    others.on('waiting', () => waiting.resolve())
+    const waiting = nextEvent(others, 'waiting')
     const abort = new AbortController()
     const first = lock.acquire({ signal: abort.signal })
     const second = lock.acquire()
-    await waiting.promise
+    await waiting
     await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
     const released = held.release()
     abort.abort()

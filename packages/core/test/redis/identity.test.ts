@@ -15,6 +15,7 @@ import {
   type Lock,
   type LockClient,
 } from '../../src/index.js'
+import { nextEvent } from './support/behind.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, sleep, useRig } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
@@ -65,58 +66,26 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     })
   })
 
-  it('under a held lock, everything a Promise.all starts re-enters', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
-      await lock.lock()
-      const inner = await Promise.all(times(10, () => lock.tryLock()))
-      expect(inner).toEqual(times(10, () => true))
-      expect(await lock.getHoldCount()).toBe(11)
-      await Promise.all(times(11, () => lock.unlock()))
-      expect(await lock.isLocked()).toBe(false)
-    })
-  })
-
-  it('two lock objects of one name are one lock to a context', async () => {
-    const locks = await rig.client()
-    const [one, other] = [kind.of(locks, rig.name()), kind.of(locks, rig.name())]
-    await locks.run(async () => {
-      await one.lock()
-      expect(await other.tryLock()).toBe(true)
-      expect(await one.getHoldCount()).toBe(2)
-      await one.unlock()
-      await one.unlock()
-      expect(await other.isLocked()).toBe(false)
-    })
-  })
-
-  it('two locks at the same time in one context both get it: hold count 2 (I2)', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
-      const [one, other] = await Promise.all([lock.lock(), lock.lock()])
-      expect(one.owner).toBe(other.owner)
-      expect(await holdsInRedis()).toEqual([2])
-      await lock.unlock()
-      await lock.unlock()
-      expect(await lock.isLocked()).toBe(false)
-    })
-  })
-
-  it('two locks at the same time in one context both get it once the other client lets go', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
-    const held = await kind.of(others, rig.name()).acquire()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
-      const both = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
-      await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
-      await held.release()
-      await both
-      expect(await holdsInRedis()).toEqual([3])
-      await Promise.all(times(3, () => lock.unlock()))
-    })
-  })
+  it.each(['is free', 'is held by another client'])(
+    'locks at the same time in one context all get it when it %s: hold count 3 (I2)',
+    async (state) => {
+      const [locks, others] = [await rig.client(), await rig.client()]
+      const held = state === 'is free' ? null : await kind.of(others, rig.name()).acquire()
+      const lock = kind.of(locks, rig.name())
+      await locks.run(async () => {
+        const all = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
+        if (held) {
+          await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
+          await held.release()
+        }
+        const [one, other] = await all
+        expect(one.owner).toBe(other.owner)
+        expect(await holdsInRedis()).toEqual([3])
+        await Promise.all(times(3, () => lock.unlock()))
+        expect(await lock.isLocked()).toBe(false)
+      })
+    },
+  )
 
   it('locks and unlocks of one context at the same time leave exactly what is left (I2)', async () => {
     const locks = await rig.client()
@@ -204,44 +173,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
       })
       expect(await section.result()).toEqual(oneAfterAnother(12))
       expect(await lock.isLocked()).toBe(false)
-    },
-  )
-
-  it('sibling withLocks exclude each other while each re-enters inside itself', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    const section = new CriticalSection(rig.admin, rig.name('counter'))
-    await locks.run(async () => {
-      await Promise.all(
-        times(6, () =>
-          lock.withLock(async () => {
-            await lock.withLock(() => lock.withLock(section.enter))
-            await lock.lock()
-            await section.enter()
-            await lock.unlock()
-          }),
-        ),
-      )
-    })
-    expect(await section.result()).toEqual(oneAfterAnother(12))
-  })
-
-  it.each(['run', 'withLock'] as const)(
-    'a withLock stays closed to its siblings after one nested in it has ended, inside: %s (I1)',
-    async (where) => {
-      const locks = await rig.client()
-      const lock = kind.of(locks, rig.name())
-      const section = new CriticalSection(rig.admin, rig.name('counter'))
-      const sibling = async (): Promise<void> => {
-        await lock.withLock(() => undefined)
-        await section.enter()
-        await section.enter()
-      }
-      const siblings = async (): Promise<void> => {
-        await Promise.all(times(6, () => lock.withLock(sibling)))
-      }
-      await (where === 'run' ? locks.run(siblings) : lock.withLock(siblings))
-      expect(await section.result()).toEqual(oneAfterAnother(12))
     },
   )
 
@@ -404,8 +335,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
     const locks = await rig.client()
     const lock = kind.of(locks, rig.name())
     const order: string[] = []
-    const waiting = signalled()
-    locks.on('waiting', () => waiting.resolve())
+    const waiting = nextEvent(locks, 'waiting')
     const { task } = await locks.run(async () => {
       await lock.lock()
       const task = locks.fork(
@@ -416,7 +346,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
         },
         { detached: true },
       )
-      await waiting.promise
+      await waiting
       order.push('parent')
       await lock.unlock()
       return { task }
@@ -532,10 +462,17 @@ describe('identity: the source', () => {
 describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
 
-  it('a thread re-enters through its own locks wherever they are used', async () => {
+  it('a thread re-enters through its own locks wherever they are used, and is known by its id', async () => {
     const locks = await rig.client()
-    const thread = locks.thread()
+    const [thread, other] = [locks.thread(), locks.thread()]
     await kind.of(thread, rig.name()).lock()
+    const ids = [thread.id, other.id]
+    expect(await Promise.all(ids.map((id) => kind.of(locks, rig.name()).isHeldByThread(id)))).toEqual([
+      true,
+      false,
+    ])
+    expect(await kind.of(thread, rig.name()).isHeldByCurrentContext()).toBe(true)
+    expect(await kind.of(other, rig.name()).isHeldByCurrentContext()).toBe(false)
     expect(await kind.of(thread, rig.name()).tryLock()).toBe(true)
     await locks.run(async () => {
       expect(await kind.of(thread, rig.name()).tryLock()).toBe(true)
@@ -565,20 +502,6 @@ describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
     const threads = times(4, () => kind.of(locks.thread(), rig.name()))
     await Promise.all([...threads, kind.of(locks, rig.name())].map(caller))
     expect(await section.result()).toEqual(oneAfterAnother(5))
-  })
-
-  it('isHeldByThread knows a thread by its id, and no other', async () => {
-    const locks = await rig.client()
-    const [one, other] = [locks.thread(), locks.thread()]
-    expect(one.id).not.toBe(other.id)
-    await kind.of(one, rig.name()).lock()
-    const lock = kind.of(locks, rig.name())
-    expect(await lock.isHeldByThread(one.id)).toBe(true)
-    expect(await lock.isHeldByThread(other.id)).toBe(false)
-    expect(await kind.of(one, rig.name()).isHeldByCurrentContext()).toBe(true)
-    expect(await kind.of(other, rig.name()).isHeldByCurrentContext()).toBe(false)
-    await kind.of(one, rig.name()).unlock()
-    expect(await lock.isHeldByThread(one.id)).toBe(false)
   })
 })
 
@@ -691,20 +614,28 @@ describe('identity: bare callers', () => {
     },
   )
 
-  const waysToLose: Record<string, (lock: Lock, hold: Hold) => Promise<unknown>> = {
-    'the holder has noticed': async (_lock, hold) => {
+  const waysToLose: Record<string, (lock: Lock) => Promise<unknown>> = {
+    'the holder has noticed': async (lock) => {
+      const hold = await lock.lock()
       await rig.admin.del(rig.name())
       await expect(hold.verify()).rejects.toThrow(LockLostError)
     },
-    'nobody has noticed': () => rig.admin.del(rig.name()),
-    'it was forced': (lock) => lock.forceUnlock(),
+    'nobody has noticed': async (lock) => {
+      await lock.lock()
+      await rig.admin.del(rig.name())
+    },
+    'it was forced': async (lock) => {
+      await lock.lock()
+      await lock.forceUnlock()
+    },
+    'its lease ended': (lock) => lock.lock(200),
   }
   it.each(Object.keys(waysToLose))(
     "a late unlock after a loss throws and does not free the next bare caller's hold, when %s (I2)",
     async (how) => {
       const locks = await rig.client()
       const lock = locks.getLock(rig.name())
-      await waysToLose[how]!(lock, await lock.lock())
+      await waysToLose[how]!(lock)
       const next = await lock.lock()
       await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
       await next.verify()
@@ -713,16 +644,6 @@ describe('identity: bare callers', () => {
       expect(await lock.isLocked()).toBe(false)
     },
   )
-
-  it("a late unlock after a lease ended throws and does not free the next bare caller's hold (I2)", async () => {
-    const lock = (await rig.client()).getLock(rig.name())
-    await lock.lock(200)
-    const next = await lock.lock()
-    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
-    await next.verify()
-    await lock.unlock()
-    expect(await lock.isLocked()).toBe(false)
-  })
 
   it('each of several lost bare holds owes one unlock, and no more', async () => {
     const lock = (await rig.client()).getLock(rig.name())
@@ -737,16 +658,8 @@ describe('identity: bare callers', () => {
     await next.verify()
     await lock.unlock()
     expect(await lock.isLocked()).toBe(false)
-  })
-
-  it('an unlock that paid for a loss is forgotten: the next lock and unlock are as usual', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
-    await lock.lock()
-    await lock.forceUnlock()
-    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
     await lock.lock()
     await lock.unlock()
-    expect(await lock.isLocked()).toBe(false)
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
   })
 

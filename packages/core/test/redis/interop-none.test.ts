@@ -43,7 +43,7 @@ describe("a client with interop: 'none'", () => {
   it('grants the lock to a waiter of another client', async () => {
     const [locks, others] = [await client(), await client()]
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     await stands()
     await hold.release()
     expect(await (await soon(waiting)).release()).toBe('released')
@@ -53,7 +53,7 @@ describe("a client with interop: 'none'", () => {
   it('grants it to one that has waited for longer than a short life', async () => {
     const [locks, others] = [await client(), await client({ lockWatchdogTimeout: 200 })]
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     await stands()
     const aliveUntil = async (): Promise<number> => {
       const [, until] = await rig.admin.zrange(`holdfast:line:{${NAME}}`, '0', '0', 'WITHSCORES')
@@ -70,7 +70,7 @@ describe("a client with interop: 'none'", () => {
     const locks = await client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     const waits = ['a', 'b'].map(() => locks.getLock(NAME).acquire({ leaseMs: 60_000 }))
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+    await rig.heard(NAME)
     await locks.getLock(NAME).isLocked()
     await hold.release()
     await (await soon(waits[0]!)).release()
@@ -94,7 +94,7 @@ describe("a client with interop: 'none'", () => {
   it('announces the release of a fenced lock, whose waiters do not stand in the queue', async () => {
     const [locks, others] = [await client(), await client()]
     const hold = await locks.getFencedLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => others.getFencedLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getFencedLock(NAME).acquire())
     await hold.release()
     await (await soon(waiting)).release()
     expect(await announced()).toEqual([CHANNEL, CHANNEL])

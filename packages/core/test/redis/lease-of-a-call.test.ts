@@ -1,25 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
-import { type AcquireOptions, InvalidArgumentError, LockClient, type LockHold } from '../../src/index.js'
+import { type AcquireOptions, InvalidArgumentError, type LockHold } from '../../src/index.js'
 import { itAtOnce } from './support/at-once.js'
-import { carrierOf } from './support/carrier.js'
-import { eventually, sleep, useRig } from './support/rig.js'
+import { lostAt, renewed } from './support/behind.js'
+import { eventually, useRig } from './support/rig.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { useNodes } from './support/nodes.js'
+import { redLockOf, useNodes } from './support/nodes.js'
 
 // Longer than any stand-still of a machine that is busy with other tests.
 const OWN_MS = 3_000
-
-/** Over when the lease has been renewed: trust counts from the request that a renewal was. */
-async function renewed(hold: LockHold): Promise<void> {
-  let before = hold.trustedForMs
-  await eventually(() => {
-    if (hold.lossError) throw hold.lossError
-    const now = hold.trustedForMs
-    const has = now > before
-    before = now
-    return has
-  })
-}
 
 describe('a lease of a call that is renewed, of each kind of lock', () => {
   const rig = useRig({ redis: 'all' })
@@ -41,18 +29,6 @@ describe('a lease of a call that is renewed, of each kind of lock', () => {
       expect(await lock.isLocked()).toBe(false)
     },
   )
-
-  itAtOnce('is free after it, when its holder is gone', lockKinds, async (kind) => {
-    const connection = rig.connection()
-    const gone = await LockClient.connect(carrierOf(connection), { commandTimeout: 300 })
-    gone.on('lost', () => undefined)
-    await kind.of(gone, rig.name(kind.name)).acquire({ leaseMs: OWN_MS, renew: true })
-    connection.disconnect()
-    const rival = kind.rivalOf(await rig.client(), rig.name(kind.name))
-    const next = await rival.acquire({ waitMs: 10_000 })
-    await next.release()
-    await gone.close({ graceMs: 0 })
-  })
 })
 
 describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry: $name', (kind) => {
@@ -62,6 +38,7 @@ describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry
     ['a longer one inside', { leaseMs: OWN_MS, renew: true }, { leaseMs: 10 * OWN_MS, renew: true }],
     ['the usual one inside', { leaseMs: OWN_MS, renew: true }, {}],
     ['a shorter one inside', { leaseMs: 10 * OWN_MS, renew: true }, { leaseMs: OWN_MS, renew: true }],
+    ['a fixed one inside', {}, { leaseMs: OWN_MS }],
     ['a fixed one around', { leaseMs: 10 * OWN_MS }, { leaseMs: OWN_MS, renew: true }],
   ])('the longest that is wanted holds: %s', async (_what, outer, inner) => {
     const locks = await rig.client({ lockWatchdogTimeout: 10 * OWN_MS })
@@ -119,9 +96,8 @@ describe('a lease of a call that is renewed', () => {
 
   it('ends with maxHoldMs, as any that is renewed', async () => {
     const locks = await rig.client({ maxHoldMs: 300 })
-    locks.on('lost', () => undefined)
     const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 400, renew: true })
-    await sleep(1_200)
+    await lostAt(hold)
     expect(hold.lossError).toMatchObject({ reason: 'expired' })
     await hold.release()
   })
@@ -143,9 +119,7 @@ describe('a lease of a RedLock that is renewed', () => {
   const nodes = useNodes(3)
 
   it('is the lease on each node, also of one that is taken again', async () => {
-    const clients = await nodes.participant()
-    const locks = clients.map((client) => client.getLock('order:42'))
-    const lock = clients[0]!.getRedLock(locks, { nodeTimeoutMs: 800 })
+    const lock = redLockOf(await nodes.participant(), 'order:42', { nodeTimeoutMs: 800 })
     const hold = await lock.acquire({ leaseMs: 3_000, renew: true })
     await nodes.all[0]!.server.command('FLUSHALL')
     await eventually(async () => Number(await nodes.all[0]!.server.command('PTTL', 'order:42')) > 0)

@@ -153,13 +153,9 @@ describe('lock/rename', () => {
 
   it('works when Redis is out of memory', async () => {
     await take('c:1', 1)
-    await rig.admin.config('SET', 'maxmemory-policy', 'noeviction')
-    await rig.admin.config('SET', 'maxmemory', '1')
-    try {
-      expect(await rename(rig.runner(), command)).toEqual({ kind: 'renamed' })
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', '0')
-    }
+    await rig.outOfMemory(async () =>
+      expect(await rename(rig.runner(), command)).toEqual({ kind: 'renamed' }),
+    )
     await rig.admin.del(NAME)
   })
 })

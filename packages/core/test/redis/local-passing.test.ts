@@ -252,7 +252,7 @@ describe('a lock is released, not passed on,', () => {
   it('when its holder has a lease of its own', async () => {
     const client = await passer(rig)
     const hold = await client.locks.getLock(NAME).acquire({ leaseMs: 20_000 })
-    const { waiting } = await waitBehind(rig.admin, NAME, () => client.locks.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => client.locks.getLock(NAME).acquire())
     client.sent()
     expect(await hold.release()).toBe('released')
     expect(client.sent()).toContain('release')
@@ -276,10 +276,7 @@ describe('those who wait elsewhere', () => {
     // Far away: everybody here would be faster.
     proxy.delay(10)
     const there = elsewhere.getLock(NAME).acquire()
-    await eventually(async () => {
-      const [, listening] = await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${NAME}}`)
-      return listening === 1
-    })
+    await rig.heard(NAME)
     const all = [...here.map((each) => work('here', each)), work('there', there)]
     await hold.release()
     await soon(Promise.all(all))

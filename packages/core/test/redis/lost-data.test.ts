@@ -3,7 +3,6 @@ import { acquireScript } from '../../src/scripts/lock.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon, useRig } from './support/rig.js'
-import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
 const LEASE_MS = 1_500
@@ -21,28 +20,6 @@ describe.each<[string, boolean, () => Promise<unknown>]>([
   ['FLUSHALL', false, () => rig.admin.flushall()],
   ['a crash without persistence', true, crash],
 ])('%s', (_what, isAnotherPrimary, lose) => {
-  it('lets a waiter in, and the former holder is told at its next renewal (I1)', async () => {
-    const [locks, others] = [
-      await rig.client({ lockWatchdogTimeout: LEASE_MS }),
-      await rig.client({ resyncInterval: 200 }),
-    ]
-    const hold = await locks.getLock(NAME).acquire()
-    const told = nextLoss(locks)
-    const waiting = others.getLock(NAME).acquire()
-    await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*{${NAME}}`)).length === 1)
-    const stalls = new Stalls()
-    await lose()
-    const lostAt = performance.now()
-    const next = await soon(waiting)
-    const { event, atMs } = await told
-    expect(event).toMatchObject({ lockName: NAME, owner: hold.owner, error: { reason: 'gone' } })
-    expect(belief(hold)).toEqual(KNOWS_BETTER)
-    expect(atMs - lostAt).toBeLessThan(LEASE_MS / 2 + stalls.end())
-    expect(await hold.release()).toBe('lost')
-    expect(await rig.admin.hgetall(NAME)).toEqual({ [next.owner]: '1' })
-    expect(await next.release()).toBe('released')
-  })
-
   it('is seen by verify at once; before any renewal only a primary that is another one tells (I1)', async () => {
     const [locks, others] = [await rig.client(), await rig.client()]
     const hold = await locks.getLock(NAME).acquire()

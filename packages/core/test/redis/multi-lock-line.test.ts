@@ -11,9 +11,6 @@ const rig = useRig()
 const both = (locks: LockClient, names = ['x', 'y']): MultiLock =>
   locks.getMultiLock(...names.map((name) => locks.getLock(name)))
 
-const listeners = async (name: string): Promise<number> =>
-  Number((await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${name}}`))[1])
-
 describe('callers of one client that wait for the same locks', () => {
   it('ask one by one, in the order in which they came, in whatever order they name them', async () => {
     const holder = await both(await rig.client({ resyncInterval: 60_000 })).acquire()
@@ -27,7 +24,7 @@ describe('callers of one client that wait for the same locks', () => {
         await rig.admin.ping()
       }),
     )
-    await eventually(async () => (await listeners('x')) === 1)
+    await rig.heard('x')
     // Behind the try that followed the subscription.
     await locks.getLock('x').isLocked()
     // One script with a try for both, what it released, and the tries for the one that it waits for.
@@ -47,7 +44,7 @@ describe('callers of one client that wait for the same locks', () => {
     })
     await entered.promise
     const first = both(locks).acquire()
-    await eventually(async () => (await listeners('x')) === 1)
+    await rig.heard('x')
     expect(await both(locks).tryAcquire()).toBeNull()
     goOn.resolve()
     // The first waits for what this one has.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { type LockClient, type MultiLock } from '../../src/index.js'
 import { failureOf } from './support/losses.js'
-import { heal, useNodes, type Node } from './support/nodes.js'
+import { heal, silences, useNodes } from './support/nodes.js'
 import { eventually, soon } from './support/rig.js'
 
 const nodes = useNodes(3)
@@ -9,14 +9,6 @@ const NAME = 'order:42'
 
 const over = (clients: readonly LockClient[]): MultiLock =>
   clients[0]!.getMultiLock(...clients.map((client) => client.getLock(NAME)))
-
-/** Ways in which a node does not answer. */
-const silences: Record<string, (node: Node) => unknown> = {
-  'stopped (SIGSTOP)': ({ server }) => server.pause(),
-  killed: ({ server }) => server.kill(),
-  'cut off': ({ proxy }) => proxy.blackHole(),
-  'refusing connections': ({ proxy }) => proxy.refuse(),
-}
 
 describe('multi lock over three servers', () => {
   it('is one lock: whoever has one member keeps it from everybody else, and release frees all', async () => {

@@ -10,9 +10,10 @@ import {
   type LockClient,
   type MultiLock,
 } from '../../src/index.js'
+import { lostAt, nextEvent, renewed } from './support/behind.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { failureOf } from './support/losses.js'
-import { eventually, signalled, soon, useRig } from './support/rig.js'
+import { eventually, soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -63,10 +64,7 @@ describe('multi lock', () => {
     const holds = await Promise.all(names.map((name) => other.getLock(name).acquire()))
     const waiting = multi(locks).acquire()
     for (const hold of holds) {
-      await eventually(async () => {
-        const channel = `redisson_lock__channel:{${hold.lockName}}`
-        return Number((await rig.admin.pubsub('NUMSUB', channel))[1]) === 1
-      })
+      await rig.heard(hold.lockName)
       await hold.release()
     }
     await (await soon(waiting)).release()
@@ -85,10 +83,7 @@ describe('multi lock', () => {
     const holder = await lockOf(other, 'e').acquire()
     const abort = new AbortController()
     const waiting = multi(locks).acquire({ signal: abort.signal })
-    await eventually(async () => {
-      const channel = `redisson_lock__channel:{${rig.name('e')}}`
-      return Number((await rig.admin.pubsub('NUMSUB', channel))[1]) === 1
-    })
+    await rig.heard(rig.name('e'))
     const late = multi(locks).acquire({ signal: abort.signal })
     abort.abort('enough')
     await expect(waiting).rejects.toBe('enough')
@@ -171,16 +166,12 @@ describe('multi lock: what it costs', () => {
   it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {
     const [locks, other] = [await own.client({ resyncInterval: 60_000 }), await own.client()]
     const admin = own.connection()
-    const parked = signalled()
-    locks.on('waiting', () => parked.resolve())
+    const parked = nextEvent(locks, 'waiting')
     const holder = await lockOf(other, 'c').acquire()
     const waiting = multi(locks).acquire()
-    await parked.promise
+    await parked
     await eventually(async () => (await admin.exists(five())) === 1)
-    await eventually(async () => {
-      const [, count] = await admin.pubsub('NUMSUB', `redisson_lock__channel:{${rig.name('c')}}`)
-      return Number(count) === 1
-    })
+    await own.heard(rig.name('c'))
     await scriptsSince(admin)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     // One more try after the subscription may still have been on its way.
@@ -196,10 +187,10 @@ describe('multi lock: the hold', () => {
   it('is lost with any member, by that member and with its error, and releases the rest', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 600 })
     const hold = await multi(locks).acquire()
-    const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
+    const lost = lostAt(hold)
     hold.ensure()
     await rig.admin.del(rig.name('c'))
-    await aborted
+    await lost
     expect(hold.signal.reason).toBeInstanceOf(LockLostError)
     expect(hold.signal.reason).toMatchObject({ reason: 'gone', lockName: rig.name('c') })
     expect(hold.lossError).toBe(hold.signal.reason)
@@ -229,9 +220,8 @@ describe('multi lock: the hold', () => {
   it('renews every member', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 600 })
     const hold = await multi(locks).acquire()
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await Promise.all(hold.holds.map(renewed))
     await hold.verify()
-    expect(await rig.admin.exists(five())).toBe(5)
     await hold.release()
   })
 
@@ -254,6 +244,22 @@ describe('multi lock: the hold', () => {
       expect(listeners.size).toBe(0)
       expect(await outer.release()).toBe('released')
     })
+  })
+})
+
+describe('multi lock: the end of its client', () => {
+  it('ends a wait for a member of another client, which stays open, with CLIENT_CLOSED (I5)', async () => {
+    const [home, second, other] = [await rig.client(), await rig.client(), await rig.client()]
+    const hold = await lockOf(other, 'b').acquire()
+    const lock = home.getMultiLock(lockOf(home, 'a'), lockOf(second, 'b'))
+    const waits = [{}, { signal: new AbortController().signal }].map((each) => failureOf(lock.acquire(each)))
+    await rig.heard(rig.name('b'))
+    await home.close({ graceMs: 0 })
+    for (const error of await soon(Promise.all(waits), 1_000)) {
+      expect(error).toMatchObject({ code: 'CLIENT_CLOSED' })
+    }
+    await hold.release()
+    await lockOf(second, 'b').withLock(() => undefined)
   })
 })
 

@@ -48,7 +48,7 @@ describe('a pool of node-redis', () => {
     const [locks, other] = [await locksOn(pool), await rig.client()]
     const blocked = Array.from({ length: POOLED }, () => pool.execute((client) => client.blPop('nothing', 0)))
     const hold = await other.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => locks.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
     await hold.release()
     expect(await (await soon(waiting)).release()).toBe('released')
     await rig.admin.rpush('nothing', ...blocked.map(String))
@@ -93,7 +93,7 @@ describe('a pool of node-redis', () => {
     const proxy = await rig.proxy()
     const [locks, other] = [await locksOn(made(proxy), { resyncInterval: 60_000 }), await rig.client()]
     const hold = await other.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => locks.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
     proxy.cutAll()
     const channel = `redisson_lock__channel:{${NAME}}`
     await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)

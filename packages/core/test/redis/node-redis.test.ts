@@ -84,7 +84,7 @@ describe('a node-redis client that is not connected', () => {
       const locks = await LockClient.connect(client, { bareCalls: 'allow' })
       rig.atEnd(() => locks.close({ graceMs: 0 }))
       const theirs = await (await rig.client()).getLock(NAME).acquire()
-      const { waiting } = await waitBehind(rig.admin, NAME, () => locks.getLock(NAME).lock())
+      const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).lock())
       await client[end]()
       for (const call of [waiting, locks.getLock('free').tryLock(), locks.getLock(NAME).isLocked()]) {
         expect(await outcomeOf(call)).toMatchObject({
@@ -234,7 +234,7 @@ describe.each([2, 3] as const)('what a node-redis client is configured with, RES
     await expect(lock.acquire({ waitMs: 50 })).rejects.toMatchObject({
       holder: { owner: hold.owner, holds: 1, leaseLeftMs: expect.any(Number) as unknown },
     })
-    const { waiting } = await waitBehind(rig.admin, NAME, () => lock.acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => lock.acquire())
     expect(await hold.release()).toBe('released')
     const next = await soon(waiting)
     const lost = nextEvent(locks, 'lost')
@@ -329,7 +329,7 @@ describe('a server that announces its move (MOVING)', () => {
     const locks = locksOn(client, { resyncInterval: 60_000, pushedGrants: false })
     const other = await rig.client()
     const hold = await other.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig.admin, NAME, () => locks.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
     before.announceMoving(after)
     // The client's, and ours for messages.
     await eventually(() => after.accepted >= 2)

@@ -1,23 +1,33 @@
 import { describe, expect, it } from '@jest/globals'
-import { LockClient, LockTimeoutError, SelfDeadlockError, type Hold } from '../../src/index.js'
-import { carrierOf, scriptsRunBy } from './support/carrier.js'
+import {
+  LockLostError,
+  LockTimeoutError,
+  SelfDeadlockError,
+  type Hold,
+  type LockClient,
+} from '../../src/index.js'
+import { nextEvent } from './support/behind.js'
+import { scriptsRunBy } from './support/carrier.js'
+import { failureOf } from './support/losses.js'
 import { eventually, signalled, useRig } from './support/rig.js'
 
 // Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,
 // and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
 
-describe('a read-write lock', () => {
-  const rig = useRig({ redis: 'all' })
-  const settled = { resyncInterval: 20_000 }
-  const times = <T>(count: number, make: (i: number) => T): T[] =>
-    Array.from({ length: count }, (_, i) => make(i))
-  const releaseAll = (holds: readonly Hold[]) => Promise.all(holds.map((hold) => hold.release()))
-  const two = async (options = {}): Promise<[LockClient, LockClient]> => [
-    await rig.client({ ...settled, ...options }),
-    await rig.client({ ...settled, ...options }),
-  ]
-  const writersThatWait = () => rig.admin.zcard(`holdfast:writers:{${rig.name()}}`)
+const rig = useRig({ redis: 'all' })
+const settled = { resyncInterval: 20_000 }
+const times = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i))
+const releaseAll = (holds: readonly Hold[]) => Promise.all(holds.map((hold) => hold.release()))
+const two = async (options = {}): Promise<[LockClient, LockClient]> => [
+  await rig.client({ ...settled, ...options }),
+  await rig.client({ ...settled, ...options }),
+]
+const writersThatWait = () => rig.admin.zcard(`holdfast:writers:{${rig.name()}}`)
 
+const channel = () => `redisson_rwlock:{${rig.name()}}`
+
+describe('a read-write lock', () => {
   it.each([
     ['read', 'read', true],
     ['read', 'write', false],
@@ -59,7 +69,7 @@ describe('a read-write lock', () => {
 
   it('sends the tries of adjacent readers together: at most one script per 32 of them', async () => {
     const connection = rig.connection()
-    const other = await LockClient.connect(carrierOf(connection))
+    const other = await rig.client({}, connection)
     const writer = await (await rig.client()).getReadWriteLock(rig.name()).writeLock().acquire()
     const lock = other.getReadWriteLock(rig.name())
     const parked = signalled()
@@ -67,14 +77,13 @@ describe('a read-write lock', () => {
     other.on('waiting', () => (waiting += 1) === 64 && parked.resolve())
     const readers = times(64, () => lock.readLock().acquire())
     await parked.promise
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel()))[1] === 1)
+    await eventually(async () => (await rig.listeners(channel())) === 1)
     const scripts = scriptsRunBy(connection)
     await writer.release()
     const holds = await Promise.all(readers)
     // Two batches, and those that came with a message.
     expect(scripts().length).toBeLessThanOrEqual(5)
     await releaseAll(holds)
-    await other.close({ graceMs: 0 })
   })
 
   it('a new reader stands back behind a writer that waits, also one of another client, and comes after it', async () => {
@@ -194,10 +203,7 @@ describe('a read-write lock', () => {
       expect(await lock.writeLock().tryAcquire()).toBeNull()
       expect(await lock.writeLock().tryLock(80)).toBe(false)
       expect(await lock.writeLock().tryAcquire({ waitMs: 80 })).toBeNull()
-      const failure: unknown = await lock
-        .writeLock()
-        .acquire({ waitMs: 80 })
-        .catch((error: unknown) => error)
+      const failure = await failureOf(lock.writeLock().acquire({ waitMs: 80 }))
       expect(failure).toBeInstanceOf(LockTimeoutError)
       expect((failure as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(80)
       expect((failure as LockTimeoutError).holder?.owner).toBe(hold.owner)
@@ -216,12 +222,11 @@ describe('a read-write lock', () => {
   it('a limited wait for the write lock gets it when its own context releases the read lock', async () => {
     const locks = await rig.client()
     const lock = locks.getReadWriteLock(rig.name())
-    const waiting = signalled()
-    locks.on('waiting', () => waiting.resolve())
+    const waiting = nextEvent(locks, 'waiting')
     await locks.run(async () => {
       const reading = await lock.readLock().acquire()
       const writing = lock.writeLock().acquire({ waitMs: 20_000 })
-      await waiting.promise
+      await waiting
       // It passes its own writer, who waits for it.
       expect(await lock.readLock().tryLock()).toBe(true)
       await lock.readLock().unlock()
@@ -229,6 +234,118 @@ describe('a read-write lock', () => {
       await releaseAll([await writing])
     })
   })
+})
 
-  const channel = () => `redisson_rwlock:{${rig.name()}}`
+describe('from write to read', () => {
+  it('keeps others out until the write lock goes, then lets readers in and no writer, by message (I1, I4)', async () => {
+    const [one, other] = await two()
+    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
+    await one.run(async () => {
+      const write = await mine!.writeLock().acquire()
+      const read = await mine!.readLock().acquire()
+      expect(read.owner).not.toBe(write.owner)
+      expect(await theirs!.readLock().tryLock()).toBe(false)
+      const parked = nextEvent(other, 'waiting')
+      const reader = theirs!.readLock().acquire()
+      await parked
+      await write.release()
+      await (await reader).release()
+      expect(await theirs!.writeLock().tryLock()).toBe(false)
+      expect(await mine!.readLock().isHeldByCurrentContext()).toBe(true)
+      expect(await mine!.writeLock().isLocked()).toBe(false)
+      expect(await read.release()).toBe('released')
+    })
+    const after = await theirs!.writeLock().acquire()
+    await after.release()
+  })
+
+  it('an inner read unlock keeps the write lock, and its lease', async () => {
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
+    await locks.run(async () => {
+      await lock.writeLock().lock(20_000)
+      await lock.readLock().lock(1_000)
+      await lock.readLock().unlock()
+      expect(await lock.writeLock().isHeldByCurrentContext()).toBe(true)
+      expect(await lock.writeLock().remainTimeToLive()).toBeGreaterThan(15_000)
+      await lock.writeLock().unlock()
+    })
+  })
+
+  it('re-entry, both ways: counts of each are their own (I2)', async () => {
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
+    await locks.run(async () => {
+      await lock.writeLock().lock()
+      await lock.writeLock().lock()
+      await lock.readLock().lock()
+      await lock.readLock().lock()
+      await lock.readLock().lock()
+      expect([await lock.writeLock().getHoldCount(), await lock.readLock().getHoldCount()]).toEqual([2, 3])
+      await lock.writeLock().unlock()
+      await lock.writeLock().unlock()
+      expect([await lock.writeLock().getHoldCount(), await lock.readLock().getHoldCount()]).toEqual([0, 3])
+      await lock.readLock().unlock()
+      await lock.readLock().unlock()
+      await lock.readLock().unlock()
+    })
+  })
+
+  it('two read locks at the same time inside one write lock are two owners, neither loses a count (I2)', async () => {
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
+    await lock.writeLock().withLock(async () => {
+      const readers = await Promise.all([
+        lock.readLock().withLock((hold) => hold.owner),
+        lock.readLock().withLock((hold) => hold.owner),
+      ])
+      expect(new Set(readers).size).toBe(2)
+      expect(await lock.readLock().isLocked()).toBe(false)
+    })
+  })
+
+  it('what was forked from a writer cannot read, and is told so at once', async () => {
+    const locks = await rig.client()
+    const lock = locks.getReadWriteLock(rig.name())
+    await lock.writeLock().withLock(async () => {
+      await expect(locks.fork(() => lock.readLock().lock())).rejects.toThrow(SelfDeadlockError)
+      expect(await locks.fork(() => lock.readLock().tryLock())).toBe(false)
+    })
+  })
+
+  it('reads and holds are renewed before and after (I3)', async () => {
+    const locks = await rig.client({ lockWatchdogTimeout: 600 })
+    const lock = locks.getReadWriteLock(rig.name())
+    await locks.run(async () => {
+      const write = await lock.writeLock().acquire()
+      const read = await lock.readLock().acquire()
+      const keys = () => rig.admin.keys(`{${rig.name()}}:*:rwlock_timeout:1`)
+      const renewed = async (): Promise<void> => {
+        const [key = ''] = await keys()
+        await rig.admin.pexpire(key, 250)
+        await eventually(async () => (await rig.admin.pttl(key)) > 400)
+      }
+      await renewed()
+      await write.release()
+      await renewed()
+      read.ensure()
+      await read.release()
+      expect(await keys()).toEqual([])
+    })
+  })
+
+  it('a write lock that is lost is told; the read lock beside it goes with the key', async () => {
+    const locks = await rig.client()
+    locks.on('lost', () => undefined)
+    const lock = locks.getReadWriteLock(rig.name())
+    await locks.run(async () => {
+      const write = await lock.writeLock().acquire()
+      const read = await lock.readLock().acquire()
+      await rig.admin.del(rig.name())
+      await expect(write.verify()).rejects.toThrow(LockLostError)
+      await expect(read.verify()).rejects.toThrow(LockLostError)
+      expect([await write.release(), await read.release()]).toEqual(['lost', 'lost'])
+    })
+    await rig.admin.del(...(await rig.admin.keys(`{${rig.name()}}:*`)))
+  })
 })

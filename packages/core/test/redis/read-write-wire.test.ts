@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, useRig } from './support/rig.js'
+import { lostAt, nextEvent } from './support/behind.js'
 import { JavaReader } from './support/java-readers.js'
 import { MessageLog } from './support/message-log.js'
 
@@ -67,9 +68,7 @@ describe('a read-write lock on the wire', () => {
     const ours = await lock.readLock().acquire({ leaseMs: 60_000 })
     expect(await lock.writeLock().tryLock()).toBe(false)
     await ours.release()
-    const left = await rig.admin.pttl(rig.name())
-    expect(left).toBeGreaterThan(5_000)
-    expect(left).toBeLessThanOrEqual(10_000)
+    await rig.expectTtl(rig.name(), 10_000)
     const again = await lock.readLock().acquire()
     await java.unlockRead()
     expect((await stateOf()).hash).toEqual({ mode: 'read', [again.owner]: '1' })
@@ -103,10 +102,9 @@ describe('a read-write lock on the wire', () => {
       [() => java.write(), () => java.unlockWrite()],
     ] as const) {
       expect(await take()).toBeNull()
-      const parked = signalled()
-      locks.on('waiting', () => parked.resolve())
+      const parked = nextEvent(locks, 'waiting')
       const write = lock.writeLock().acquire()
-      await parked.promise
+      await parked
       await free()
       const hold = await write
       expect(await java.read()).toBeGreaterThan(0)
@@ -121,10 +119,9 @@ describe('a read-write lock on the wire', () => {
     await java.read(30_000)
     const living = await one.getReadWriteLock(rig.name()).readLock().acquire()
     await rig.admin.del(timeout(java.owner, 1))
-    const parked = signalled()
-    other.on('waiting', () => parked.resolve())
+    const parked = nextEvent(other, 'waiting')
     const writer = other.getReadWriteLock(rig.name()).writeLock().acquire()
-    await parked.promise
+    await parked
     await living.release()
     await (await writer).release()
   })
@@ -185,10 +182,9 @@ describe('a read-write lock on the wire', () => {
     const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
     const read = await mine!.readLock().acquire()
     expect(await theirs!.writeLock().forceUnlock()).toBe(false)
-    const told = signalled()
-    read.signal.addEventListener('abort', () => told.resolve())
+    const told = lostAt(read)
     expect(await theirs!.readLock().forceUnlock()).toBe(true)
-    await told.promise
+    await told
     expect((read.signal.reason as LockLostError).reason).toBe('forced')
     await rig.admin.del(timeout(read.owner, 1))
     const write = await mine!.writeLock().acquire()

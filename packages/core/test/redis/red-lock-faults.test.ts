@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { QuorumError, type CompoundHold, type LockClient, type RedLock } from '../../src/index.js'
 import { failureOf } from './support/losses.js'
-import { heal, useNodes, type Node } from './support/nodes.js'
-import { eventually, soon } from './support/rig.js'
+import { heal, redLockOf, silences, useNodes, type Node } from './support/nodes.js'
+import { eventually, signalled, soon } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -13,10 +13,7 @@ const NODE_TIMEOUT_MS = 600
 const LEASE_MS = 2_500
 
 const over = (clients: readonly LockClient[]): RedLock =>
-  clients[0]!.getRedLock(
-    clients.map((client) => client.getLock(NAME)),
-    { nodeTimeoutMs: NODE_TIMEOUT_MS },
-  )
+  redLockOf(clients, NAME, { nodeTimeoutMs: NODE_TIMEOUT_MS })
 
 /** Connected, with the scripts loaded; commands have longer than anything here, so that limits are our own. */
 async function participant(options: object = {}): Promise<LockClient[]> {
@@ -36,10 +33,7 @@ async function holdAll(clients: readonly LockClient[]): Promise<CompoundHold> {
 }
 
 const faults: Record<string, (node: Node) => unknown> = {
-  'stopped (SIGSTOP)': ({ server }) => server.pause(),
-  killed: ({ server }) => server.kill(),
-  'cut off': ({ proxy }) => proxy.blackHole(),
-  'refusing connections': ({ proxy }) => proxy.refuse(),
+  ...silences,
   slow: ({ proxy }) => proxy.delay(2 * NODE_TIMEOUT_MS),
 }
 const ways = Object.keys(faults)
@@ -156,23 +150,20 @@ describe('a node of three that comes back empty while the lock is held', () => {
   it('inside withLock is re-entered after two have come back, one after the other, and a sibling is refused (I1)', async () => {
     const one = await participant(options)
     await one[0]!.run(async () => {
-      let opened!: () => void
-      const isInside = new Promise<void>((resolve) => (opened = resolve))
-      let close!: () => void
-      const mayEnd = new Promise<void>((resolve) => (close = resolve))
+      const [isInside, mayEnd] = [signalled(), signalled()]
       const inside = over(one).withLock(async (hold) => {
         if (hold.holds.length === 3) {
           await loseAndRetake(one, hold, 2)
           await loseAndRetake(one, hold, 1)
           await over(one).withLock((again) => expect(again.count).toBe(2), { waitMs: 2_000 })
         }
-        opened()
-        await mayEnd
+        isInside.resolve()
+        await mayEnd.promise
         hold.ensure()
       })
-      await isInside
+      await isInside.promise
       expect(await over(one).tryAcquire()).toBe(null)
-      close()
+      mayEnd.resolve()
       await inside
     })
     expect(await nodes.keys()).toEqual([])

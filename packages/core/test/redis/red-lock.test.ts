@@ -12,7 +12,7 @@ import {
   type RedLockOptions,
 } from '../../src/index.js'
 import { failureOf } from './support/losses.js'
-import { useNodes } from './support/nodes.js'
+import { redLockOf, useNodes } from './support/nodes.js'
 import { eventually, soon } from './support/rig.js'
 
 const nodes = useNodes(3)
@@ -20,10 +20,7 @@ const NAME = 'order:42'
 
 /** Long enough for every node that works, however loaded the machine. */
 const over = (clients: readonly LockClient[], options: RedLockOptions = { nodeTimeoutMs: 2_000 }): RedLock =>
-  clients[0]!.getRedLock(
-    clients.map((client) => client.getLock(NAME)),
-    options,
-  )
+  redLockOf(clients, NAME, options)
 
 /** Scripts that all nodes together have run. */
 async function scripts(): Promise<number> {
@@ -85,11 +82,7 @@ describe('RedLock', () => {
         turns.push(i)
       }),
     )
-    await eventually(async () => {
-      const channel = `redisson_lock__channel:{${NAME}}`
-      const [, count] = (await nodes.at(0).server.command('PUBSUB', 'NUMSUB', channel)) as [string, number]
-      return count === 1
-    })
+    await nodes.heard(NAME)
     const before = await scripts()
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     // One that waits: it looks at all nodes once or twice a second, and releases nothing, for it has nothing.
@@ -146,17 +139,27 @@ describe('RedLock: the end of a client', () => {
     const [one, other] = [await nodes.participant(), await nodes.participant()]
     const hold = await over(one).acquire()
     const waits = [1, 2].map(() => failureOf(over(other).acquire()))
-    await eventually(async () => {
-      const channel = `redisson_lock__channel:{${NAME}}`
-      const [, count] = (await nodes.at(0).server.command('PUBSUB', 'NUMSUB', channel)) as [string, number]
-      return count === 1
-    })
+    await nodes.heard(NAME)
     await other[0]!.close({ graceMs: 0 })
     for (const error of await Promise.all(waits)) {
       expect(error).toMatchObject({ code: 'CLIENT_CLOSED' })
     }
     expect(await hold.release()).toBe('released')
     expect(await nodes.keys()).toEqual([])
+  })
+
+  it('ends a pause of a call that has a signal at once (I5)', async () => {
+    // Whoever is not told by the end of its client would be told by nothing else in time.
+    const clients = await nodes.participant({ resyncInterval: 30_000, unavailableTimeoutMs: 30_000 })
+    await Promise.all([1, 2].map((index) => nodes.at(index).server.kill()))
+    const wait = failureOf(over(clients).acquire({ signal: new AbortController().signal }))
+    // Released by the one node that is left: what comes next is the pause.
+    await eventually(async () => {
+      const stats = String(await nodes.at(0).server.command('INFO', 'commandstats'))
+      return /cmdstat_publish:calls=/.test(stats)
+    })
+    await clients[0]!.close({ graceMs: 0 })
+    expect(await soon(wait, 2_000)).toMatchObject({ code: 'CLIENT_CLOSED' })
   })
 })
 

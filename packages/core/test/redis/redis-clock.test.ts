@@ -1,11 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { fencedSet, type AcquireOptions, type FencedHold } from '../../src/index.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
-const LEASE_MS = 1_500
 const HOUR_MS = 3_600_000
 
 const rig = useRig()
@@ -21,27 +19,6 @@ async function moveEnd(ms: number): Promise<void> {
 }
 
 describe('the clock of Redis steps forward', () => {
-  it('past the lease: others get in, and the holder is told at its next renewal (I1)', async () => {
-    const [locks, others] = [
-      await rig.client({ lockWatchdogTimeout: LEASE_MS }),
-      await rig.client({ resyncInterval: 200 }),
-    ]
-    const hold = await locks.getLock(NAME).acquire()
-    const told = nextLoss(locks)
-    const waiting = others.getLock(NAME).acquire()
-    await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*{${NAME}}`)).length === 1)
-    const stalls = new Stalls()
-    await stepForward(HOUR_MS)
-    const steppedAt = performance.now()
-    const next = await soon(waiting)
-    const { event, atMs } = await told
-    expect(event).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
-    expect(atMs - steppedAt).toBeLessThan(LEASE_MS / 2 + stalls.end())
-    expect(await hold.release()).toBe('lost')
-    await next.verify()
-    expect(await next.release()).toBe('released')
-  })
-
   it('past the lease: verify sees it at once, and nothing local does (I1)', async () => {
     const locks = await rig.client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
@@ -70,41 +47,6 @@ describe('the clock of Redis steps forward', () => {
     expect(hold.trustedForMs).toBeLessThanOrEqual(30_000 - 350)
     expect(hold.trustedForMs).toBeGreaterThan(20_000)
     expect(await hold.release()).toBe('released')
-  })
-})
-
-describe.each(['counter', 'time'] as const)('a fenced lock, tokens by %s', (tokens) => {
-  const KEY = 'order:42:state'
-  const renewed: AcquireOptions = {}
-
-  it.each([
-    ['a renewed holder', renewed],
-    ['the holder of a fixed lease', { leaseMs: 60_000 }],
-  ])('the clock steps forward: what %s writes late is refused (I1, I9)', async (_who, options) => {
-    const [one, two] = [await rig.client(), await rig.client()]
-    const data = rig.connection()
-    const write = ({ token }: FencedHold, value: string) => fencedSet(data, { key: KEY, token, value })
-    const stale = await one.getFencedLock(NAME, { tokens }).acquire(options)
-    expect(await write(stale, 'first')).toMatchObject({ accepted: true })
-    await stepForward(HOUR_MS)
-    const next = await soon(two.getFencedLock(NAME, { tokens }).acquire())
-    expect(await write(next, 'second')).toMatchObject({ accepted: true })
-    expect(belief(stale)).toEqual(BELIEVES)
-    expect(await write(stale, 'too late')).toEqual({ accepted: false, highestToken: next.token })
-    expect(await rig.admin.hget(KEY, 'value')).toBe('second')
-    expect(await stale.release()).toBe('lost')
-    expect(await next.release()).toBe('released')
-    await rig.admin.del(KEY)
-  })
-
-  it('the clock was an hour ahead and is set back: tokens go on growing (I9)', async () => {
-    const lock = (await rig.client()).getFencedLock(NAME, { tokens })
-    const [seconds] = await rig.admin.time()
-    const ahead = `${(BigInt(seconds ?? 0) + 3_600n) * 1_000_000n}`
-    await rig.admin.set(`redisson_lock_token:{${NAME}}`, ahead)
-    const hold = await lock.acquire()
-    expect(BigInt(hold.token)).toBe(BigInt(ahead) + 1n)
-    await hold.release()
   })
 })
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { itAtOnce } from './support/at-once.js'
+import { renewed } from './support/behind.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { runsOf } from './support/requests.js'
 import { signalled, soon, useRig } from './support/rig.js'
@@ -19,8 +20,8 @@ describe('re-entry, of each kind of lock', () => {
         const outer = await lock.lock()
         await lock.lock(1_600)
         await lock.unlock()
-        await new Promise((resolve) => setTimeout(resolve, 2_500))
-        expect(outer.signal.aborted).toBe(false)
+        await renewed(outer)
+        await renewed(outer)
         expect(await lock.getHoldCount()).toBe(1)
         await lock.unlock()
       })
@@ -30,18 +31,6 @@ describe('re-entry, of each kind of lock', () => {
 
 describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
-
-  it('an inner fixed lease never shortens a watched outer hold', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
-      await lock.lock()
-      await lock.lock(1_000)
-      expect(await lock.remainTimeToLive()).toBeGreaterThan(29_000)
-      await lock.unlock()
-      await lock.unlock()
-    })
-  })
 
   it('re-entry after the key was deleted is a loss on every level', async () => {
     const locks = await rig.client()
@@ -70,22 +59,6 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
       expect(await lock.getHoldCount()).toBe(1)
       await hold.release()
     })
-  })
-
-  it("forceUnlock by another client aborts every level's signal, by message", async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
-    const holds = await locks.run(async () => {
-      const lock = kind.of(locks, rig.name())
-      return [await lock.lock(), await lock.lock()] as const
-    })
-    const both = Promise.all(
-      holds.map(({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve))),
-    )
-    expect(await kind.of(others, rig.name()).forceUnlock()).toBe(true)
-    await both
-    for (const { lossError } of holds) {
-      expect(lossError).toMatchObject({ reason: 'forced' })
-    }
   })
 })
 

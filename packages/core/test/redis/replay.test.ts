@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
-import { RedisUnavailableError, WrongTypeError, type LockClient } from '../../src/index.js'
+import { RedisUnavailableError, WrongTypeError, type AnyLock, type LockClient } from '../../src/index.js'
 import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
@@ -234,19 +234,9 @@ describe('a key of another type', () => {
   )
 })
 
-const outOfMemory = async (work: () => Promise<void>): Promise<void> => {
-  await rig.admin.config('SET', 'maxmemory-policy', 'noeviction')
-  await rig.admin.config('SET', 'maxmemory', '1')
-  try {
-    await work()
-  } finally {
-    await rig.admin.config('SET', 'maxmemory', '0')
-  }
-}
-
 describe('out of memory', () => {
   it.each(everyScript.slice(0, 2))('%s fails clearly and creates nothing', async (_name, run) => {
-    await outOfMemory(async () => {
+    await rig.outOfMemory(async () => {
       const failure = await run().catch((error: unknown) => error)
       expect(failure).toBeInstanceOf(RedisUnavailableError)
       expect(failure).toMatchObject({ code: 'REDIS_UNAVAILABLE', outcome: 'refused', lockName: NAME })
@@ -257,7 +247,7 @@ describe('out of memory', () => {
 
   it('a re-entry fails clearly and leaves the count', async () => {
     await acquireAs()
-    await outOfMemory(async () => {
+    await rig.outOfMemory(async () => {
       await expect(acquireAs({ holds: 2, stamp: stamp(2) })).rejects.toThrow(/OOM/)
       await expect(acquireAs({ holds: 2, stamp: stamp(3, 2) })).rejects.toThrow(/OOM/)
     })
@@ -268,7 +258,7 @@ describe('out of memory', () => {
   it('renewal, inspection, partial and full release succeed, with their tombstones', async () => {
     await acquireAs({ holds: 1, leaseMs: 5_000 })
     await acquireAs({ holds: 3, leaseMs: 5_000, stamp: stamp(2) })
-    await outOfMemory(async () => {
+    await rig.outOfMemory(async () => {
       expect(await renewAs()).toEqual(['renewed'])
       expect(await rig.admin.pttl(NAME)).toBeGreaterThan(20_000)
       expect((await look()).holds).toEqual(new Map([[OWNER, 3]]))
@@ -284,7 +274,7 @@ describe('out of memory', () => {
 
   it('force-release succeeds', async () => {
     await acquireAs()
-    await outOfMemory(async () => {
+    await rig.outOfMemory(async () => {
       expect(await force()).toEqual({ kind: 'released', owners: 1 })
     })
     expect(await rig.contents()).toEqual({})
@@ -320,15 +310,6 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     expect(await holds()).toEqual({ [hold.owner]: '1' })
     await hold.verify()
     expect(await hold.release()).toBe('released')
-    expect(await rig.admin.exists(NAME)).toBe(0)
-  })
-
-  it('loses the reply of an acquire of one attempt: true, and one unlock frees the lock', async () => {
-    const fault = proxy.loseReply(isAcquireOf(1))
-    const lock = kind.of(locks, NAME)
-    expect(await soon(lock.tryLock())).toBe(true)
-    expect(fault.count).toBe(1)
-    await lock.unlock()
     expect(await rig.admin.exists(NAME)).toBe(0)
   })
 
@@ -440,39 +421,32 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     trying.catch(() => undefined)
     await fault.happened
     proxy.refuse()
-    await outOfMemory(async () => {
+    await rig.outOfMemory(async () => {
       proxy.pass()
       await expect(soon(trying)).rejects.toThrow(/OOM/)
     })
     await eventually(async () => (await rig.admin.exists(NAME)) === 0, 1_000)
   })
 
-  it('a copy of a cut acquire arrives long after the release: no orphan key', async () => {
+  it.each<[string, (lock: AnyLock) => Promise<unknown>]>([
+    ['long after the release', async (lock) => (await soon(lock.acquire())).release()],
+    [
+      'after the client was closed over the hold',
+      async (lock) => {
+        await soon(lock.acquire())
+        await locks.close({ graceMs: 0 })
+      },
+    ],
+    [
+      'after its caller gave up',
+      (lock) => expect(lock.acquire({ signal: AbortSignal.timeout(1) })).rejects.toThrow(),
+    ],
+  ])('a copy of a cut acquire arrives %s: no orphan key (I8)', async (_when, end) => {
     const lost = proxy.loseReply(isAcquireOf(1))
     const copy = proxy.copyLate(isAcquireOf(1), 600)
-    const hold = await soon(kind.of(locks, NAME).acquire())
-    expect(await hold.release()).toBe('released')
-    expect([lost.count, copy.count]).toEqual([1, 0])
+    await end(kind.of(locks, NAME))
     await soon(copy.happened)
-    expect(await rig.admin.exists(NAME)).toBe(0)
-  })
-
-  it('a copy of a cut acquire arrives after the client was closed over the hold: no orphan key', async () => {
-    proxy.loseReply(isAcquireOf(1))
-    const copy = proxy.copyLate(isAcquireOf(1), 600)
-    await soon(kind.of(locks, NAME).acquire())
-    await locks.close({ graceMs: 0 })
-    expect(copy.count).toBe(0)
-    await soon(copy.happened)
-    expect(await rig.admin.exists(NAME)).toBe(0)
-  })
-
-  it('a copy of a cut acquire arrives after its caller gave up: no orphan key (I8)', async () => {
-    proxy.loseReply(isAcquireOf(1))
-    const copy = proxy.copyLate(isAcquireOf(1), 600)
-    const signal = AbortSignal.timeout(1)
-    await expect(kind.of(locks, NAME).acquire({ signal })).rejects.toThrow()
-    await soon(copy.happened)
+    expect(lost.count).toBe(1)
     await eventually(async () => (await rig.admin.exists(NAME)) === 0, 1_000)
   })
 

@@ -14,7 +14,6 @@ let holder: Hold
 // No tick helps within a test.
 const client = (): Promise<LockClient> => rig.client({ resyncInterval: 20_000 })
 const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
-const listening = async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1]
 const mark = () => rig.admin.zscore(LINE, 'left-free')
 
 beforeEach(async () => {
@@ -70,7 +69,7 @@ describe('whoever waits in the queue for a plain lock (I15)', () => {
       const hold = await waiting
       served.push(hold.owner)
       // A release while its client is still leaving the channel cannot say who else listens, and leaves the lock free.
-      await eventually(async () => (await listening()) === inLine.length - served.length)
+      await rig.heard(NAME, inLine.length - served.length)
       marks.push(await mark())
       await hold.release()
     })

@@ -91,7 +91,7 @@ async function lifeOfLocks(a: LockClient, b: LockClient, letPass: Moving): Promi
   const held = await lock.acquire()
   const giving = new AbortController()
   const wait = (): Promise<Hold> => b.getLock(NAME).acquire({ signal: giving.signal })
-  const { waiting: first } = await waitBehind(rig.admin, NAME, wait)
+  const { waiting: first } = await waitBehind(rig, NAME, wait)
   const second = b.getLock(NAME).acquire()
   giving.abort(new Error('changed my mind'))
   await expect(first).rejects.toThrow('changed my mind')

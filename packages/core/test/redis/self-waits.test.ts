@@ -13,8 +13,7 @@ process.once('SIGTERM', () => locks.close({ graceMs: 0 }))`
 describe('a wait for oneself, outside contexts', () => {
   const rig = useRig({ redis: 'all' })
   const start = useSmallPrograms()
-  const given = (name = rig.name()): string =>
-    `const NAME = '${name}'; const lock = locks.getLock(NAME)\n`
+  const given = (name = rig.name()): string => `const NAME = '${name}'; const lock = locks.getLock(NAME)\n`
 
   const waysToTake: Record<string, string> = {
     'lock()': 'await lock.lock()',

@@ -4,13 +4,15 @@ import {
   LockLostError,
   NotLockOwnerError,
   RedisUnavailableError,
+  type LockClient,
+  type RedLock,
 } from '../../src/index.js'
 import { tombstonePrefix } from '../../src/keys.js'
 import { shorten } from '../../src/scripts/lock.js'
 import { itAtOnce } from './support/at-once.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { useNodes } from './support/nodes.js'
-import { useRig } from './support/rig.js'
+import { redLockOf, useNodes } from './support/nodes.js'
+import { eventually, useRig } from './support/rig.js'
 
 // Much less than a lease, and longer than any stand-still of a machine that is busy with other tests.
 const SOON_MS = 3_000
@@ -98,24 +100,20 @@ describe('a lease that is shortened', () => {
   const NAME = 'order:42'
 
   it.each([
-    ['plain', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getLock(NAME)],
-    ['fair', (locks: Awaited<ReturnType<typeof rig.client>>) => locks.getFairLock(NAME)],
+    ['plain', (locks: LockClient) => locks.getLock(NAME)],
+    ['fair', (locks: LockClient) => locks.getFairLock(NAME)],
   ])(
     'a lease that is shortened of a lock that another client has just granted it ends by then: %s',
     async (_kind, lockOf) => {
-      const [one, other] = [
-        await rig.client({ describeHolds: true }),
-        await rig.client({ describeHolds: true }),
-      ]
+      const options = { describeHolds: true }
+      const [one, other] = [await rig.client(options), await rig.client(options)]
       const first = await lockOf(one).acquire()
       const next = lockOf(other).acquire()
-      while ((await rig.admin.exists(`holdfast:line:{${NAME}}`, `redisson_lock_queue:{${NAME}}`)) === 0) {
-        await new Promise(setImmediate)
-      }
+      const queues = [`holdfast:line:{${NAME}}`, `redisson_lock_queue:{${NAME}}`]
+      await eventually(async () => (await rig.admin.exists(queues)) > 0)
       await first.release()
       const hold = await next
-      const shortened = hold.shorten(SOON_MS)
-      await shortened
+      await hold.shorten(SOON_MS)
       await hold.verify()
       expect(hold.trustedForMs).toBeLessThan(SOON_MS)
       expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
@@ -139,12 +137,9 @@ describe('a lease that is shortened', () => {
     await next.release()
   })
 
-  it.each<[string, 'extend' | 're-entry']>([
-    ['an extend', 'extend'],
-    ['a re-entry', 're-entry'],
-  ])(
+  it.each(['an extend', 'a re-entry'])(
     'a lease that is shortened, and became longer again by %s stays so when a late copy arrives (I1)',
-    async (_what, by) => {
+    async (by) => {
       const proxy = await rig.proxy()
       const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
       const lock = locks.getLock(NAME)
@@ -155,13 +150,10 @@ describe('a lease that is shortened', () => {
         await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
         proxy.cutAll()
         proxy.pass()
-        await (by === 'extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
+        await (by === 'an extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
         expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
-        const [first, copy] = [
-          { sequence: 1, tombstoneThrough: 0 },
-          { sequence: 2, tombstoneThrough: 0 },
-        ]
-        for (const stamp of [first, copy]) {
+        for (const sequence of [1, 2]) {
+          const stamp = { sequence, tombstoneThrough: 0 }
           const command = {
             lockName: NAME,
             key: NAME,
@@ -204,16 +196,13 @@ describe('a lease that is shortened', () => {
 
 describe('a lease of a RedLock that is shortened', () => {
   const nodes = useNodes(3)
-  let lock: ReturnType<Awaited<ReturnType<typeof nodes.participant>>[0]['getRedLock']>
+  let lock: RedLock
 
   beforeEach(async () => {
     const clients = await nodes.participant()
     clients.forEach((client) => client.on('lost', () => undefined))
-    lock = clients[0]!.getRedLock(
-      clients.map((client) => client.getLock('order:42')),
-      // For every node that works, however busy the machine.
-      { nodeTimeoutMs: 2_000 },
-    )
+    // For every node that works, however busy the machine.
+    lock = redLockOf(clients, 'order:42', { nodeTimeoutMs: 2_000 })
   })
 
   it('ends by then on each node, is trusted no longer, and takes no node again', async () => {
@@ -224,8 +213,7 @@ describe('a lease of a RedLock that is shortened', () => {
     for (const { server } of nodes.all.slice(1)) {
       expect(Number(await server.command('PTTL', 'order:42'))).toBeLessThanOrEqual(SOON_MS)
     }
-    const rival = await nodes.participant()
-    const next = rival[0]!.getRedLock(rival.map((client) => client.getLock('order:42')))
+    const next = redLockOf(await nodes.participant(), 'order:42')
     await (await next.acquire({ waitMs: LATER_MS })).release()
     expect(hold.lossError).toMatchObject({ reason: 'expired' })
     await hold.release()

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { releaseCall } from '../../src/scripts/lock.js'
+import { lostAt } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { soon, useRig } from './support/rig.js'
 
 // A spin lock keeps in Redis the hash of a plain lock, and publishes nothing.
 
@@ -23,11 +24,9 @@ beforeEach(async () => {
 
 /** Scripts and messages, whoever sent them. */
 async function commandsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  await rig.server.resetStats()
-  await work()
-  const stats = await rig.server.commandStats()
   const wanted = ['evalsha', 'eval', 'publish', 'subscribe', 'set']
-  return Object.fromEntries([...stats].filter(([command]) => wanted.includes(command)))
+  const all = await rig.commandsDuring(work)
+  return Object.fromEntries([...all].filter(([command]) => wanted.includes(command)))
 }
 
 describe('a spin lock on the wire', () => {
@@ -35,9 +34,7 @@ describe('a spin lock on the wire', () => {
     const hold = await locks.getSpinLock(NAME).acquire({ leaseMs: 20_000 })
     expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
     expect(await rig.contents()).toEqual({ [NAME]: { type: 'hash', value: { [hold.owner]: '1' } } })
-    const ttl = await rig.admin.pttl(NAME)
-    expect(ttl).toBeGreaterThan(15_000)
-    expect(ttl).toBeLessThanOrEqual(20_000)
+    await rig.expectTtl(NAME, 20_000)
     expect(await hold.release()).toBe('released')
     expect(await rig.contents()).toEqual({})
     expect(await log.take()).toEqual([])
@@ -57,19 +54,11 @@ describe('a spin lock on the wire', () => {
     expect(await log.take()).toEqual([])
   })
 
-  it('is renewed like a plain lock', async () => {
-    const renewing = await rig.client({ lockWatchdogTimeout: 600 })
-    const hold = await renewing.getSpinLock(NAME).acquire()
-    await eventually(async () => (await rig.admin.pttl(NAME)) < 450)
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 500)
-    expect(await hold.release()).toBe('released')
-  })
-
   it('a forced release tells the client that had it, and nobody else', async () => {
     const hold = await locks.getSpinLock(NAME).acquire()
-    const lost = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
+    const lost = lostAt(hold)
     expect(await others.getSpinLock(NAME).forceUnlock()).toBe(true)
-    await soon(lost)
+    await lost
     expect(hold.lossError).toMatchObject({ reason: 'forced' })
     expect(await log.take()).toEqual([[`holdfast:client:${locks.clientId}`, hold.owner]])
     expect(await rig.contents()).toEqual({})

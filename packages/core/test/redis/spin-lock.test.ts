@@ -2,13 +2,13 @@ import { expect } from '@jest/globals'
 import { LockTimeoutError, type LockClient, type SpinLockOptions } from '../../src/index.js'
 import type { Clock } from '../../src/runtime/runtime.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
+import { failureOf } from './support/losses.js'
 import { eventually, sleep, soon } from './support/rig.js'
 import { describe, it, own, useRig } from './support/together.js'
 
 // How the waiters of a spin lock pause, and what they cost.
 
 const NAME = 'order:42'
-const CHANNEL = `redisson_lock__channel:{${NAME}}`
 /** Nobody asks by itself before a test is over. */
 const NEVER_MS = 60_000
 const RARELY: SpinLockOptions = { backoff: { kind: 'constant', delayMs: NEVER_MS } }
@@ -28,17 +28,6 @@ class PauseRecorder implements Clock {
     }
     return systemRuntime.setTimer(delayMs, fire)
   }
-}
-
-/** The commands of anybody during `work`, the questions about it aside. */
-async function sentDuring(work: () => Promise<unknown>): Promise<Map<string, number>> {
-  await rig.server.resetStats()
-  await work()
-  const stats = await rig.server.commandStats()
-  for (const own of ['info', 'config', 'config|resetstat', 'pubsub', 'pubsub|channels']) {
-    stats.delete(own)
-  }
-  return stats
 }
 
 describe('the pauses of a spin lock', () => {
@@ -109,9 +98,7 @@ describe('the pauses of a spin lock', () => {
   it('never keep a caller past its deadline', async () => {
     const locks = await rig.client({ resyncInterval: NEVER_MS })
     const hold = await holding.getSpinLock(NAME).acquire()
-    const failure = await soon(locks.getSpinLock(NAME, RARELY).acquire({ waitMs: 150 })).catch(
-      (error: unknown) => error,
-    )
+    const failure = await failureOf(locks.getSpinLock(NAME, RARELY).acquire({ waitMs: 150 }))
     expect(failure).toBeInstanceOf(LockTimeoutError)
     expect(failure).toMatchObject({ holder: { owner: hold.owner } })
     expect(await soon(locks.getSpinLock(NAME, RARELY).tryLock(150))).toBe(false)
@@ -137,7 +124,7 @@ describe('the waiters of one client', () => {
     })
     // Until its pauses have grown to their longest: 1 + 2 + 4 + ... + 64 ms and the round trips.
     await sleep(400)
-    const idle = await sentDuring(() => sleep(WATCHED_MS))
+    const idle = await rig.commandsDuring(() => sleep(WATCHED_MS))
     expect(await rig.admin.pubsub('CHANNELS', `*${NAME}*`)).toEqual([])
     // Between 64 and 128 ms each; a busy machine asks more rarely.
     expect(idle.get('evalsha')).toBeGreaterThanOrEqual(5)
@@ -145,7 +132,7 @@ describe('the waiters of one client', () => {
     const partOfScripts = new Set(['evalsha', 'exists', 'get', 'hget', 'hgetall', 'hdel', 'pttl'])
     expect([...idle.keys()].filter((command) => !partOfScripts.has(command))).toEqual([])
 
-    const handOffs = await sentDuring(async () => {
+    const handOffs = await rig.commandsDuring(async () => {
       await hold.release()
       await Promise.all(callers)
     })
@@ -192,7 +179,7 @@ describe('the waiters of one client', () => {
     const others = await rig.client({ resyncInterval: 300 })
     const hold = await holding.getSpinLock(NAME).acquire()
     const plain = others.getLock(NAME).acquire()
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+    await rig.heard(NAME)
     await hold.release()
     expect(await (await soon(plain)).release()).toBe('released')
   })

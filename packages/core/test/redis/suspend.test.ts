@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
+import { nextEvent } from './support/behind.js'
 import { BELIEVES, KNOWS_BETTER, belief, nextLoss } from './support/losses.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
@@ -97,7 +98,7 @@ describe('a machine that was suspended', () => {
   it('trusts nothing as long as Redis is silent, and loses it when its trust would have ended (I1, I3)', async () => {
     const { clock, locks } = await sleepyClient({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
     const hold = await locks.getLock(NAME).acquire()
-    const failed = soon(new Promise((resolve) => locks.on('renewal-failed', resolve)))
+    const failed = nextEvent(locks, 'renewal-failed')
     const told = nextLoss(locks)
     await rig.server.pause()
     clock.suspend(HOUR_MS)

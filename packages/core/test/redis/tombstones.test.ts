@@ -185,9 +185,7 @@ describe('something of another type has the name of the lock while it is release
 
   it.each(Object.entries(kinds))('%s: out of memory the tombstone is written', async (_name, kind) => {
     await rig.admin.set(NAME, 'mine')
-    await rig.admin.config('SET', 'maxmemory', '1')
-    await quietly(kind.release(stamp(2, 1), 0))
-    await rig.admin.config('SET', 'maxmemory', '0')
+    await rig.outOfMemory(() => quietly(kind.release(stamp(2, 1), 0)))
     await rig.admin.del(NAME)
     expect(await kind.acquire(stamp(1))).toEqual({ kind: 'superseded' })
     await expectFree()
@@ -210,10 +208,10 @@ describe('the tombstone', () => {
     async (...each) => {
       const [, kind] = each
       expect(await kind.acquire(stamp(1))).toMatchObject({ kind: 'acquired' })
-      await rig.admin.config('SET', 'maxmemory', '1')
-      expect(await kind.release(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
-      expect(await kind.release(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
-      await rig.admin.config('SET', 'maxmemory', '0')
+      await rig.outOfMemory(async () => {
+        expect(await kind.release(stamp(3, 2), 1)).toEqual({ kind: 'still-held' })
+        expect(await kind.release(stamp(4, 3), 0)).toMatchObject({ kind: 'released' })
+      })
       expect(await rig.admin.get(TOMBSTONE)).toBe('3')
       expect(await rig.admin.exists(NAME)).toBe(0)
       await rig.admin.del('token')
@@ -230,9 +228,7 @@ describe('the tombstone', () => {
 
   it.each(Object.entries(kinds))('%s: refuses late copies of what shortens a lease', async (_name, kind) => {
     await kind.acquire(stamp(1))
-    await rig.admin.config('SET', 'maxmemory', '1')
-    expect(await kind.shorten(stamp(3, 2), null)).toBe('shortened')
-    await rig.admin.config('SET', 'maxmemory', '0')
+    await rig.outOfMemory(async () => expect(await kind.shorten(stamp(3, 2), null)).toBe('shortened'))
     expect(await kind.shorten(stamp(2), 1)).toBe('superseded')
     expect(await rig.admin.pttl(NAME)).toBeGreaterThan(1_000)
     expect(await kind.shorten(stamp(4), 1_000)).toBe('shortened')

@@ -1,7 +1,5 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/faults/harness'
+import { expect } from '@jest/globals'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { rename, renew, acquireScript, releaseScript, shorten } from '../../src/scripts/lock.js'
 import {
   adoptScript,
@@ -14,7 +12,8 @@ import {
 import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
 import { LEASE_MS, NAME, OTHER, OWNER, plainScripts, stamp, TOMBSTONE } from './support/plain-scripts.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const TRAVELLER = `handover~${'0f'.repeat(16)}:1`
 const KEEP_MS = 20_000
@@ -25,12 +24,8 @@ const rig = useRig()
 const fields = () => rig.admin.hgetall(NAME)
 
 describe('every RETURNS row of the scripts, by their twins, and late copies', () => {
-  let runner: ScriptRunner
+  const runner = own(() => rig.runner())
   const { acquireAs, releaseAs } = plainScripts(() => runner)
-
-  beforeEach(() => {
-    runner = rig.runner()
-  })
 
   const lock = { lockName: NAME, key: NAME, traveller: TRAVELLER }
   const handOverAs = (change: Partial<HandOverArguments> = {}) =>
@@ -133,16 +128,12 @@ describe('every RETURNS row of the scripts, by their twins, and late copies', ()
 
   it('adopt works out of memory and a hand-over does, as a release and a renewal do', async () => {
     await acquireAs()
-    await rig.admin.config('SET', 'maxmemory', '1')
-    try {
+    const rule = { tokens: 'counter', tokenTtlMs: 60_000 } as const
+    await rig.outOfMemory(async () => {
       expect(await handOverAs()).toBe('handed-over')
-      expect(await adoptAs({ rule: { tokens: 'counter', tokenTtlMs: 60_000 } })).toMatchObject({
-        kind: 'acquired',
-      })
+      expect(await adoptAs({ rule })).toMatchObject({ kind: 'acquired' })
       expect(await releaseAdopted()).toMatchObject({ kind: 'released' })
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', '0')
-    }
+    })
   })
 
   const rest = { lockName: NAME, key: NAME, tombstoneKey: TOMBSTONE, owner: OWNER }
@@ -194,15 +185,11 @@ describe.each([
   ['fair', (locks: LockClient) => locks.getFairLock(NAME)],
   ['fenced', (locks: LockClient) => locks.getFencedLock(NAME)],
 ])('a client whose connection breaks: %s', (_kind, lockOf) => {
-  let proxy: FaultProxy
-  let broken: LockClient
-  let other: LockClient
-
-  beforeEach(async () => {
-    proxy = await rig.proxy()
-    broken = await rig.client({ commandTimeout: 200, unavailableTimeoutMs: 800 }, rig.connection({}, proxy))
-    other = await rig.client()
-  })
+  const proxy = own(() => rig.proxy())
+  const broken = own(() =>
+    rig.client({ commandTimeout: 200, unavailableTimeoutMs: 800 }, rig.connection({}, proxy)),
+  )
+  const other = own(() => rig.client())
 
   it.each(['loseReply', 'loseRequest'] as const)('hands over in spite of it: %s', async (fault) => {
     const hold = await lockOf(broken).acquire()

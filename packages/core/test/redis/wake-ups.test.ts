@@ -14,9 +14,6 @@ const NEVER_MS = 60_000
 
 const rig = useRig()
 
-const subscribed = (): Promise<void> =>
-  eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
-
 describe('messages that are lost', () => {
   it('all of them: a free lock is found at the next resync (I4)', async () => {
     const proxy = await rig.proxy()
@@ -26,7 +23,7 @@ describe('messages that are lost', () => {
     for (let round = 0; round < 5; round += 1) {
       const hold = await holding.getLock(NAME).acquire()
       const wait = waiting.getLock(NAME).acquire()
-      await subscribed()
+      await rig.heard(NAME)
       await hold.release()
       const releasedAt = performance.now()
       expect(await (await soon(wait)).release()).toBe('released')
@@ -97,7 +94,7 @@ describe('an unlock that races with a subscription', () => {
     await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
     const aborting = new AbortController()
     const wait = waiting.getLock(NAME).acquire({ signal: aborting.signal })
-    await subscribed()
+    await rig.heard(NAME)
     const fault = proxy.loseRequest(subscribes)
     proxy.cutAll()
     await soon(fault.happened)
@@ -112,7 +109,7 @@ describe('an unlock that races with a subscription', () => {
     proxy.pass()
     // That of the client itself, which is subscribed to with it, is back and alone.
     await eventually(async () => (await rig.admin.pubsub('CHANNELS')).length > 0)
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 0)
+    await rig.heard(NAME, 0)
     expect(await rig.admin.pubsub('CHANNELS')).toHaveLength(1)
     await rig.admin.del(NAME)
   })
@@ -146,7 +143,7 @@ describe('how many heard a message', () => {
     for (let count = 0; count < 3; count += 1) {
       const hold = await locks.getLock(NAME).acquire()
       expect(await hold.release()).toBe('released')
-      expect((await rig.admin.pubsub('NUMSUB', CHANNEL))[1]).toBe(count)
+      expect(await rig.listeners(CHANNEL)).toBe(count)
       const listener = rig.connection()
       await listener.subscribe(CHANNEL)
       listeners.push(listener)

@@ -1,40 +1,45 @@
-import type { Redis } from 'ioredis'
 import type { Hold, LockClient, LockEvents } from '../../../src/index.js'
-import { eventually, soon } from './rig.js'
+import { eventually, soon, type Rig } from './rig.js'
 
 /** A caller that waits for a lock that is held, once it has subscribed. */
 export async function waitBehind<T = Hold>(
-  admin: Redis,
+  rig: Pick<Rig, 'heard'>,
   name: string,
   wait: () => Promise<T>,
 ): Promise<{ readonly waiting: Promise<T> }> {
   const waiting = wait()
   // A test that fails before it looks closes the client over it.
   waiting.catch(() => undefined)
-  await subscribed(admin, name)
+  await rig.heard(name)
   return { waiting }
 }
 
-async function subscribed(admin: Redis, name: string): Promise<void> {
-  const channel = name.includes('{') ? name : `{${name}}`
-  await eventually(async () => {
-    const [, count] = await admin.pubsub('NUMSUB', `redisson_lock__channel:${channel}`)
-    return count === 1
-  })
-}
+// A machine that is busy takes its time; what never comes is a clear failure.
+const WITHIN_MS = 10_000
 
-/** The next event of a client, or a clear failure. */
+/** The next event of a client. */
 export function nextEvent<E extends keyof LockEvents>(locks: LockClient, event: E): Promise<LockEvents[E]> {
-  return soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)))
+  return soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), WITHIN_MS)
 }
 
 /** When a hold was lost, on the clock of `performance.now()`. */
-export function lostAt(hold: Hold): Promise<number> {
-  return soon(
-    new Promise<number>((resolve) =>
-      hold.signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
-    ),
+export function lostAt({ signal }: Pick<Hold, 'signal'>): Promise<number> {
+  const lost = new Promise<number>((resolve) =>
+    signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
   )
+  return soon(lost, WITHIN_MS)
+}
+
+/** Resolves when a lease has been renewed: only an answer to that makes trust grow. Rejects when the hold is lost. */
+export async function renewed(hold: Pick<Hold, 'lossError' | 'trustedForMs'>): Promise<void> {
+  let before = hold.trustedForMs
+  await eventually(() => {
+    if (hold.lossError) throw hold.lossError
+    const now = hold.trustedForMs
+    const has = now > before
+    before = now
+    return has
+  }, WITHIN_MS)
 }
 
 /** The end of a call: its result or its error. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals'
-import { FaultProxy, RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/faults/harness'
+import { RedisCluster, type ClusterOptions, type RedisServer } from '@holdfast/faults/harness'
 import calculateSlot from 'cluster-key-slot'
 import { Cluster } from 'ioredis'
 import { LockClient, type LockClientOptions } from '../../../src/index.js'
@@ -28,29 +28,9 @@ export class ClusterRig {
     return `test-${this.tests}`
   }
 
-  /** A proxy before each node, and what has connections go through them. */
-  async proxied(): Promise<{
-    readonly proxies: FaultProxy[]
-    readonly natMap: Record<string, { host: string; port: number }>
-  }> {
-    const { nodes } = this.cluster
-    const proxies = await Promise.all(nodes.map((node) => FaultProxy.start(node)))
-    proxies.forEach((proxy) => this.closers.push(() => proxy.stop()))
-    const address = (i: number) => ({ host: proxies[i]!.host, port: proxies[i]!.port })
-    const natMap = Object.fromEntries(nodes.map(({ host, port }, i) => [`${host}:${port}`, address(i)]))
-    return { proxies, natMap }
-  }
-
-  connection(
-    options: {
-      redisOptions?: object
-      natMap?: Record<string, { host: string; port: number }>
-      [option: string]: unknown
-    } = {},
-  ): Cluster {
+  connection(options: { redisOptions?: object; [option: string]: unknown } = {}): Cluster {
     const { connectionName } = this
-    const startupNodes = options.natMap ? Object.values(options.natMap) : this.cluster.endpoints
-    const cluster = new Cluster(startupNodes, {
+    const cluster = new Cluster(this.cluster.endpoints, {
       clusterRetryStrategy: () => 20,
       ...options,
       redisOptions: { connectionName, disconnectTimeout: 50, ...options.redisOptions },

@@ -4,9 +4,6 @@ import type { Rig } from './rig.js'
 export const NAME = 'order:42'
 export const TOKEN_KEY = 'redisson_lock_token:{order:42}'
 
-// The local clock and the one of Redis see the same lease a little apart.
-const SLACK_MS = 3_000
-
 /** The keys of the fenced lock `NAME`. */
 export const fencedKeys = (rig: Rig) => ({
   counter: (): Promise<string | null> => rig.admin.get(TOKEN_KEY),
@@ -17,11 +14,5 @@ export const fencedKeys = (rig: Rig) => ({
       ...(holds && { [NAME]: { type: 'hash', value: holds } }),
       ...(token !== null && { [TOKEN_KEY]: { type: 'string', value: token } }),
     })
-  },
-
-  async expectTtl(key: string, ms: number): Promise<void> {
-    const ttl = await rig.admin.pttl(key)
-    expect(ttl).toBeGreaterThan(ms - SLACK_MS)
-    expect(ttl).toBeLessThanOrEqual(ms)
   },
 })

@@ -57,6 +57,12 @@ export interface LockKind {
 const subscribers = async (redis: Redis, channel: string): Promise<number> =>
   Number((await redis.pubsub('NUMSUB', channel))[1])
 
+/** A lock that keeps out others of its kind, by the call that makes it. */
+const by = (call: Exclude<keyof LockSource, 'getReadWriteLock' | 'getMultiLock'>) => {
+  const of = (locks: LockSource, name: string): Lock => locks[call](name)
+  return { calls: [call], of, rivalOf: of }
+}
+
 /** A lock that is one hash and nothing else. */
 const hashAlone = {
   locks: 1,
@@ -71,9 +77,7 @@ const hashAlone = {
 const lock: LockKind = {
   ...hashAlone,
   name: 'lock',
-  calls: ['getLock'],
-  of: (locks, name) => locks.getLock(name),
-  rivalOf: (locks, name) => locks.getLock(name),
+  ...by('getLock'),
   waiting: (redis, name) => subscribers(redis, `redisson_lock__channel:{${name}}`),
   saidByRelease: (name) => [[`redisson_lock__channel:{${name}}`, '0']],
   acquireScript,
@@ -83,9 +87,7 @@ const lock: LockKind = {
 const fairLock: LockKind = {
   ...hashAlone,
   name: 'fair lock',
-  calls: ['getFairLock'],
-  of: (locks, name) => locks.getFairLock(name),
-  rivalOf: (locks, name) => locks.getFairLock(name),
+  ...by('getFairLock'),
   waiting: (redis, name) => redis.llen(`redisson_lock_queue:{${name}}`),
   saidByRelease: () => [],
   acquireScript: fairAcquire,
@@ -95,9 +97,7 @@ const fairLock: LockKind = {
 const fencedLock: LockKind = {
   ...lock,
   name: 'fenced lock',
-  calls: ['getFencedLock'],
-  of: (locks, name) => locks.getFencedLock(name),
-  rivalOf: (locks, name) => locks.getFencedLock(name),
+  ...by('getFencedLock'),
   acquireScript: fencedAcquire,
   reentryScript: acquireScript,
 }
@@ -105,9 +105,7 @@ const fencedLock: LockKind = {
 const spinLock: LockKind = {
   ...lock,
   name: 'spin lock',
-  calls: ['getSpinLock'],
-  of: (locks, name) => locks.getSpinLock(name),
-  rivalOf: (locks, name) => locks.getSpinLock(name),
+  ...by('getSpinLock'),
   waiting: triesSeen,
   saidByRelease: () => [],
 }
@@ -115,18 +113,14 @@ const spinLock: LockKind = {
 const nonReentrantLock: LockKind = {
   ...lock,
   name: 'non-reentrant lock',
-  calls: ['getNonReentrantLock'],
-  of: (locks, name) => locks.getNonReentrantLock(name),
-  rivalOf: (locks, name) => locks.getNonReentrantLock(name),
+  ...by('getNonReentrantLock'),
   reenters: false,
 }
 
 const nonReentrantFairLock: LockKind = {
   ...fairLock,
   name: 'non-reentrant fair lock',
-  calls: ['getNonReentrantFairLock'],
-  of: (locks, name) => locks.getNonReentrantFairLock(name),
-  rivalOf: (locks, name) => locks.getNonReentrantFairLock(name),
+  ...by('getNonReentrantFairLock'),
   reenters: false,
 }
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
-import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import { LockClient, type LockClientOptions, type RedLock, type RedLockOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
+import { eventually } from './rig.js'
 
 /** One independent Redis, and the wire to it. */
 export interface Node {
@@ -77,6 +78,15 @@ export class Nodes {
     }
   }
 
+  /** Resolves when a client listens at the first node to what is said about a lock. */
+  heard(name: string): Promise<void> {
+    const channel = `redisson_lock__channel:{${name}}`
+    return eventually(async () => {
+      const [, count] = (await this.at(0).server.command('PUBSUB', 'NUMSUB', channel)) as [string, number]
+      return count === 1
+    })
+  }
+
   /** Keys on all nodes that answer, but for those that stay by design. */
   async keys(): Promise<string[]> {
     const asked = this.all.map(({ server }) => server.command('KEYS', '*') as Promise<string[]>)
@@ -95,6 +105,25 @@ export class Nodes {
     }
   }
 }
+
+/** Ways in which a node does not answer. */
+export const silences: Record<string, (node: Node) => unknown> = {
+  'stopped (SIGSTOP)': ({ server }) => server.pause(),
+  killed: ({ server }) => server.kill(),
+  'cut off': ({ proxy }) => proxy.blackHole(),
+  'refusing connections': ({ proxy }) => proxy.refuse(),
+}
+
+/** The RedLock of the lock of this name at each client. */
+export const redLockOf = (
+  clients: readonly LockClient[],
+  name: string,
+  options: RedLockOptions = {},
+): RedLock =>
+  clients[0]!.getRedLock(
+    clients.map((client) => client.getLock(name)),
+    options,
+  )
 
 /** Brings the node back; what it lost stays lost. */
 export async function heal({ server, proxy }: Node): Promise<void> {

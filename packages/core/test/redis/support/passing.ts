@@ -67,7 +67,7 @@ export async function heldAndAwaited(
   const { locks, sent } = client
   const hold = await locks.getLock(name).acquire()
   sent()
-  const { waiting } = asks ? await waitBehind(rig.admin, name, wait) : { waiting: wait() }
+  const { waiting } = asks ? await waitBehind(rig, name, wait) : { waiting: wait() }
   // A test that fails before it looks closes the client over it.
   waiting.catch(() => undefined)
   await (asks ? hasAsked(client) : sleeps(client, name))

@@ -160,6 +160,50 @@ export class Rig {
     return Object.fromEntries(entries.filter(([, { value }]) => !hasEnded(value)))
   }
 
+  /** How many listen to a channel. */
+  async listeners(channel: string): Promise<number> {
+    return Number((await this.admin.pubsub('NUMSUB', channel))[1])
+  }
+
+  /** Resolves when so many clients listen to what is said about a lock. */
+  heard(name: string, count = 1): Promise<void> {
+    const channel = `redisson_lock__channel:${name.includes('{') ? name : `{${name}}`}`
+    return eventually(async () => (await this.listeners(channel)) === count)
+  }
+
+  /** Does something while Redis has no memory for what may be refused. */
+  async outOfMemory(work: () => Promise<unknown>): Promise<void> {
+    await this.admin.config('SET', 'maxmemory-policy', 'noeviction')
+    await this.admin.config('SET', 'maxmemory', '1')
+    try {
+      await work()
+    } finally {
+      await this.admin.config('SET', 'maxmemory', '0')
+    }
+  }
+
+  /** A key ends in so many ms, or a little earlier: Redis was asked for it a little before. */
+  async expectTtl(key: string, ms: number): Promise<void> {
+    const ttl = await this.admin.pttl(key)
+    expect(ttl).toBeGreaterThan(ms - 3_000)
+    expect(ttl).toBeLessThanOrEqual(ms)
+  }
+
+  /** How often Redis ran each command meanwhile, whoever sent it; without the questions about that. */
+  async commandsDuring(work: () => Promise<unknown>): Promise<Map<string, number>> {
+    await this.server.resetStats()
+    await work()
+    const stats = await this.server.commandStats()
+    for (const own of ['info', 'config', 'config|resetstat', 'pubsub', 'pubsub|channels']) stats.delete(own)
+    return stats
+  }
+
+  /** By the clock of Redis, ms. */
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.admin.time()
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+  }
+
   /** Keys of this test, but for those that stay by design. */
   async keysLeft(): Promise<string[]> {
     return (await this.keys()).filter((key) => !staysByDesign(key))

@@ -2,6 +2,7 @@ import { afterAll, describe as describeOfJest, it as itOfJest } from '@jest/glob
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { atOnce } from './at-once.js'
 import { LockWorkers, type StartLockWorker } from './lock-workers.js'
+import { Nodes } from './nodes.js'
 import { Rig, type RigOptions } from './rig.js'
 import { SmallPrograms } from './small-program.js'
 
@@ -151,6 +152,16 @@ export function useRig(options: RigOptions = {}): Rig {
     },
   })
 }
+
+export const useNodes = (count: number): Nodes =>
+  use({
+    begin: async () => {
+      const nodes = new Nodes(count)
+      await nodes.begin()
+      return nodes
+    },
+    finish: (nodes) => nodes.finish(),
+  })
 
 export const useSmallPrograms = (): SmallPrograms['start'] => {
   const programs = use({ begin: () => new SmallPrograms(), finish: (all) => all.finish() })
