@@ -157,6 +157,23 @@ describe('a shared run', () => {
     expect(await soon(second)).toBe('token')
   })
 
+  it('reaches a call that is made in the same moment in which the only other one leaves', async () => {
+    const work = new Work<string>()
+    const share = oauth(other)
+    const left = new AbortController()
+    const first = oauth(one).run('42', work.task)
+    await work.untilRunning()
+    const leaving = share.run('42', never, { signal: left.signal })
+    await untilWaiting()
+    left.abort(new Error('the request has gone'))
+    const next = share.run('42', never)
+    await expect(leaving).rejects.toThrow('the request has gone')
+    await untilWaiting()
+    work.succeed('token')
+    expect(await soon(first)).toBe('token')
+    expect(await soon(next)).toBe('token')
+  })
+
   it('is busy after waitMs, and says who runs', async () => {
     const work = new Work<string>()
     const [mine, theirs] = [oauth(one), oauth(other)]

@@ -144,55 +144,59 @@ export class Flight<T> implements AwaitedRun<T> {
     return unansweredWait(session.runner.plight, { lockName, waitedMs }, this.trouble)
   }
 
+  /** Looks again while a run was lost, or there was none, or callers came too late for a result. */
   private async run(): Promise<void> {
     try {
-      while (await this.mustLookAgain()) {
-        // Its run was lost, or there was none: it looks again.
+      while (this.callers.size > 0) {
+        await this.follow(await this.lookOrGiveUp())
       }
+      this.end(() => undefined)
     } catch (error) {
       this.end((callers) => callers.forEach((caller) => caller.fail(error)))
     }
   }
 
-  /** @returns whether to look again */
-  private async mustLookAgain(): Promise<boolean> {
-    let look: Look
-    try {
-      look = await this.look()
-    } catch (error) {
+  private async follow(look: Look): Promise<void> {
+    switch (look.kind) {
+      case 'begun':
+        await this.runAs(look)
+        break
+      case 'kept':
+        this.finish(look.result, 'kept', look.asOf)
+        break
+      case 'awaited':
+        this.finishAwaited(look)
+        break
+      case 'under-way':
+        this.finish(look.older as OlderResult, 'stale', look.asOf)
+        break
+      case 'crashed':
+        throw new ShareOutcomeUnknownError(this.place.lockName)
+      case 'left':
+        // Not of callers that came since the last one left.
+        if (this.outage !== undefined && this.callers.size > 0) {
+          await this.runAlone()
+        }
+        break
+      case 'superseded':
+      case 'too-late':
+        break
+    }
+  }
+
+  private lookOrGiveUp(): Promise<Look> {
+    return this.look().catch((error: unknown) => {
       if (!this.rules.runsWithoutRedis || !isOutage(error)) {
         throw error
       }
       this.outage = error
-      look = { kind: 'left' }
-    }
-    switch (look.kind) {
-      case 'begun':
-        return this.runAs(look)
-      case 'kept':
-        return this.finish(look.result, 'kept', look.asOf)
-      case 'awaited':
-        return this.landAwaited(look)
-      case 'under-way':
-        return this.finish(look.older as OlderResult, 'stale', look.asOf)
-      case 'crashed':
-        throw new ShareOutcomeUnknownError(this.place.lockName)
-      case 'left':
-        return this.outage !== undefined && this.callers.size > 0
-          ? this.runAlone()
-          : this.end(() => undefined)
-      case 'superseded':
-      case 'too-late':
-        return true
-    }
+      return { kind: 'left' }
+    })
   }
 
   /** Looks until there is something for the callers, or nobody waits. */
   private async look(): Promise<Look> {
     const { session, lockName } = this.place
-    if (this.callers.size === 0) {
-      return { kind: 'left' }
-    }
     const { leaseMs, wanted } = this.rules
     const protocol = new RunProtocol(session, lockName, wanted)
     protocol.awaited = this.validity.awaited
@@ -265,16 +269,17 @@ export class Flight<T> implements AwaitedRun<T> {
   }
 
   /** Runs the function of the first caller under the lock. */
-  private async runAs({ hold, protocol, older, asOf }: BegunHere): Promise<boolean> {
+  private async runAs({ hold, protocol, older, asOf }: BegunHere): Promise<void> {
     const { session, lockName } = this.place
     const [first] = this.callers
     if (!first) {
       await hold.release().catch(() => undefined)
-      return this.end(() => undefined)
+      return
     }
     if (older) {
       session.background.run(this.refresh(first.task, hold, protocol))
-      return this.finish(older, 'stale', asOf)
+      this.finish(older, 'stale', asOf)
+      return
     }
     this.beRunner(first, hold.owner)
     this.validity.begins(hold.owner)
@@ -292,9 +297,9 @@ export class Flight<T> implements AwaitedRun<T> {
       this.validity.forget()
       this.runner?.limit()
       this.runner = null
-      return this.callers.size > 0 || this.end(() => undefined)
+      return
     }
-    return this.finishUnlessOutdated(protocol.endedOutdated, finishedAt, (before) =>
+    this.finishUnlessOutdated(protocol.endedOutdated, finishedAt, (before) =>
       ended.kind === 'error'
         ? this.fail(ended.error, before)
         : this.finish({ kind: 'v', text: ended.text, ageMs: 0 }, 'joined', before),
@@ -324,20 +329,17 @@ export class Flight<T> implements AwaitedRun<T> {
   }
 
   /** Runs the function of the first caller for this process alone. */
-  private async runAlone(): Promise<boolean> {
+  private async runAlone(): Promise<void> {
     const { session, key } = this.place
     const { outage } = this
     const [first] = this.callers as Iterable<Caller<T>> as [Caller<T>]
     this.beRunner(first, session.clientId)
     const verify = (): Promise<void> => Promise.reject(outage)
     const run: SharedRun = { key, signal: session.closing, coordinated: false, verify }
-    let made: Made
-    try {
-      made = await this.make(first.task, run)
-    } catch (error) {
-      return this.fail(error, EVERYBODY)
-    }
-    return this.finish({ kind: 'v', text: made.text, ageMs: 0 }, 'uncoordinated', EVERYBODY)
+    await this.make(first.task, run).then(
+      ({ text }) => this.finish({ kind: 'v', text, ageMs: 0 }, 'uncoordinated', EVERYBODY),
+      (error: unknown) => this.fail(error, EVERYBODY),
+    )
   }
 
   private beRunner(caller: Caller<T>, owner: string): void {
@@ -364,68 +366,61 @@ export class Flight<T> implements AwaitedRun<T> {
   private finishUnlessOutdated(
     isOutdated: boolean | undefined,
     asOf: number,
-    finish: (before: number) => boolean,
-  ): boolean {
-    const mustLookAgain = finish(this.validity.countsBefore(isOutdated, asOf))
+    finish: (before: number) => void,
+  ): void {
+    finish(this.validity.countsBefore(isOutdated, asOf))
     if (isOutdated === true) {
       this.validity.forget()
-    } else if (mustLookAgain) {
+    } else if (this.callers.size > 0) {
       // They fetch the same result, which one more command finds valid or not. Who comes now is no longer of this flight.
       this.onOver(this)
     }
-    return mustLookAgain
   }
 
   /**
    * The result of the run that the callers wait for, which may have ended long ago, as after an outage of this process. It
    * is for those who have come before its end, or while its end was under way: the age tells when that was.
    */
-  private landAwaited({ result, isOutdated, asOf }: AwaitedHere): boolean {
+  private finishAwaited({ result, isOutdated, asOf }: AwaitedHere): void {
     const endedAt = this.place.session.runtime.now() - result.ageMs + SHORT_MS
-    const mustLookAgain = this.finishUnlessOutdated(isOutdated, asOf, (before) =>
-      this.finish(result, 'joined', before, endedAt),
-    )
+    this.finishUnlessOutdated(isOutdated, asOf, (before) => this.finish(result, 'joined', before, endedAt))
     if ([...this.callers].every(({ startedAt }) => startedAt > endedAt)) {
       // One of those who are left runs.
       this.validity.forget()
     }
-    return mustLookAgain
   }
 
   /** There is a result, for all callers that came before this command, and before the run had ended. */
-  private finish(result: FoundResult, source: ResultSource, before: number, endedAt?: number): boolean {
-    if (result.kind !== 'v') {
+  private finish(result: FoundResult, source: ResultSource, before: number, endedAt?: number): void {
+    if (result.kind === 'v') {
+      this.settle(before, (callers) => this.answer(callers, result, source), endedAt)
+    } else {
       const error = new SharedError(this.place.lockName, detailsIn(result.text))
-      return this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)), endedAt)
+      this.settle(before, (callers) => callers.forEach((caller) => caller.fail(error)), endedAt)
     }
-    return this.settle(before, (callers) => this.answer(callers, result, source), endedAt)
   }
 
   /** The function that ran here has failed: its caller hears of it as it is. */
-  private fail(error: unknown, before: number): boolean {
+  private fail(error: unknown, before: number): void {
     const { runner } = this
-    return this.settle(before, (callers) => {
+    this.settle(before, (callers) => {
       const told = new SharedError(this.place.lockName, detailsOf(error))
       callers.forEach((caller) => caller.fail(caller === runner ? error : told))
     })
   }
 
-  /** @returns whether callers are left, who came too late for this answer and look again */
-  private settle(
-    before: number,
-    answer: (callers: readonly Caller<T>[]) => void,
-    endedAt = EVERYBODY,
-  ): boolean {
+  /** Answers the callers that came in time. Those who are left look again. */
+  private settle(before: number, answer: (callers: readonly Caller<T>[]) => void, endedAt = EVERYBODY): void {
     const settled = [...this.callers].filter(
       ({ joinedAt, startedAt }) => joinedAt < before && startedAt <= endedAt,
     )
     if (settled.length === this.callers.size) {
-      return this.end(answer)
+      this.end(answer)
+    } else {
+      settled.forEach((caller) => this.callers.delete(caller))
+      answer(settled)
+      this.runner = null
     }
-    settled.forEach((caller) => this.callers.delete(caller))
-    answer(settled)
-    this.runner = null
-    return true
   }
 
   /** All get the same value, decoded once: also the caller whose function made it, so that no caller sees another type. */
@@ -446,17 +441,12 @@ export class Flight<T> implements AwaitedRun<T> {
     }
   }
 
-  private take(): Caller<T>[] {
+  /** Nobody joins it any more when its callers are answered. */
+  private end(answer: (callers: readonly Caller<T>[]) => void): void {
+    this.onOver(this)
     const callers = [...this.callers]
     this.callers.clear()
-    return callers
-  }
-
-  /** Nobody joins it any more when its callers are answered. */
-  private end(answer: (callers: readonly Caller<T>[]) => void): false {
-    this.onOver(this)
-    answer(this.take())
-    return false
+    answer(callers)
   }
 }
 
