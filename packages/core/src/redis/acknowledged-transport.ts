@@ -22,7 +22,7 @@ export class Acknowledged {
  * carries nothing else, because Redis answers no command behind a WAIT before that has ended.
  */
 export class AcknowledgedTransport implements ScriptTransport {
-  private readonly rounds = new WeakMap<AcknowledgedConnection, WaitRound>()
+  private readonly rounds = new WeakMap<Opening, WaitRound>()
 
   constructor(
     private readonly runtime: Runtime,
@@ -34,23 +34,11 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.port.slotOf
   }
 
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<Acknowledged> {
-    return this.send(keys, { command: (connection) => connection.evalsha(sha1, keys, args), isWanted })
-  }
+  readonly evalsha: ScriptTransport['evalsha'] = (sha1, keys, args, isWanted) =>
+    this.send(keys, { command: (connection) => connection.run('evalsha', sha1, keys, args), isWanted })
 
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<Acknowledged> {
-    return this.send(keys, { command: (connection) => connection.eval(lua, keys, args), isWanted })
-  }
+  readonly eval: ScriptTransport['eval'] = (lua, keys, args, isWanted) =>
+    this.send(keys, { command: (connection) => connection.run('eval', lua, keys, args), isWanted })
 
   isErrorReply(error: unknown): error is Error {
     return this.port.isErrorReply(error)
@@ -80,12 +68,15 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.sendOn(connection, there.asks ? { ...request, command: asking } : request)
   }
 
-  private sendOn(connection: AcknowledgedConnection, request: SendRequest): Promise<Acknowledged> {
+  private sendOn(connection: Opening, request: SendRequest): Promise<Acknowledged> {
     const round = this.rounds.get(connection) ?? new WaitRound(this.runtime, connection, this.needed)
     this.rounds.set(connection, round)
     return round.add(request)
   }
 }
+
+/** A connection, or one that is still being opened: commands follow in their order, and fail with it. */
+type Opening = NonNullable<ReturnType<NonNullable<RedisPort['acknowledgedAt']>>>
 
 interface SendRequest {
   readonly command: (connection: AcknowledgedConnection) => Promise<unknown>
@@ -104,7 +95,7 @@ class WaitRound {
 
   constructor(
     private readonly runtime: Runtime,
-    private readonly connection: AcknowledgedConnection,
+    private readonly opening: Opening,
     private readonly needed: ReplicaAcks,
   ) {}
 
@@ -121,8 +112,15 @@ class WaitRound {
   }
 
   private async run(): Promise<void> {
+    const { needed } = this
     while (this.queue.length > 0) {
-      const { connection, needed } = this
+      let connection: AcknowledgedConnection
+      try {
+        connection = await this.opening
+      } catch (error) {
+        this.queue.splice(0).forEach(({ reject }) => reject(error))
+        break
+      }
       const requests = this.takeWanted()
       if (requests.length === 0) {
         continue

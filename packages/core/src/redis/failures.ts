@@ -123,12 +123,16 @@ function undetermined(error: Error, code: string, { lockName }: About): RedisUna
   const what = 'The answer was an error that does not tell whether the command ran'
   const advice = lacksRights ? ` ${adviceOnRefusal(code, false)}` : ''
   const message = `${what}: ${foreign(wordsOf(error)).replace(/\.$/, '')}. ${SETTLED_LATER}${advice}`
-  return new RedisUnavailableError(message, {
-    outcome: 'unknown',
-    transient: !lacksRights,
-    lockName,
-    cause: error,
-  })
+  return unknownOutcome(message, lockName, { transient: !lacksRights, cause: error })
+}
+
+/** An error after which it is not known whether the command ran. */
+function unknownOutcome(
+  message: string,
+  lockName: string | undefined,
+  { transient, cause }: { readonly transient: boolean; readonly cause?: unknown },
+): RedisUnavailableError {
+  return new RedisUnavailableError(message, { outcome: 'unknown', transient, lockName, cause })
 }
 
 function refusedBecause(words: string): string {
@@ -185,11 +189,8 @@ export function unexpected(
     ? 'the connection is in a transaction that was opened by hand (MULTI), and the command runs at its EXEC, or never. ' +
       'Give Holdfast a connection that is not used for transactions'
     : 'something alters the replies of this connection (a proxy, or a command that must not be sent on a shared connection)'
-  const message = `${cause.message} to a script: ${why}.`
-  return new RedisUnavailableError(message, {
-    outcome: 'unknown',
+  return unknownOutcome(`${cause.message} to a script: ${why}.`, lockName, {
     transient: !cause.isQueued,
-    lockName,
     cause,
   })
 }
@@ -219,39 +220,38 @@ export function grantedInVain(
   { message }: RedisUnavailableError,
   { lockName }: About,
 ): RedisUnavailableError {
-  return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName })
+  return unknownOutcome(message, lockName, { transient: false })
 }
 
 /** The connection broke while the command was in flight. */
-export function brokenOff(error: unknown, call: About): LockError {
+export function brokenOff(error: unknown, { lockName }: About): LockError {
   const cause = error instanceof Error ? error : new Error(String(error))
   const why = foreign(cause.message).replace(/\.$/, '')
   const message = `The connection to Redis failed; whether the command ran is unknown: ${why}. ${SETTLED_LATER}`
-  return new RedisUnavailableError(message, {
-    outcome: 'unknown',
-    transient: true,
-    lockName: call.lockName,
-    cause,
-  })
+  return unknownOutcome(message, lockName, { transient: true, cause })
 }
 
-export function unanswered(timeoutMs: number, call: About): LockError {
+export function unanswered(timeoutMs: number, { lockName }: About): LockError {
   const message = `Redis did not answer within ${timeoutMs} ms; whether the command ran is unknown. ${SETTLED_LATER} ${IS_IT_BUSY}`
-  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
+  return unknownOutcome(message, lockName, { transient: true })
 }
 
 /** The client was closed, and receives no reply. */
-export function abandoned(call: About): LockError {
+export function abandoned({ lockName }: About): LockError {
   const message =
     'The client was closed before Redis answered; whether the command ran is unknown. What it may have taken is free ' +
     'when its lease ends. Await the calls before close(), or give close() a longer graceMs.'
-  return new RedisUnavailableError(message, { outcome: 'unknown', transient: false, lockName: call.lockName })
+  return unknownOutcome(message, lockName, { transient: false })
 }
 
 /** The primary has the lease, but a replica without it may replace the primary. */
-export function unacknowledged(replicas: number, { acks, timeoutMs }: ReplicaAcks, call: About): LockError {
+export function unacknowledged(
+  replicas: number,
+  { acks, timeoutMs }: ReplicaAcks,
+  { lockName }: About,
+): LockError {
   const message = `Only ${replicas} of ${acks} replicas acknowledged it within ${timeoutMs} ms; whether it survives a fail-over is unknown. ${SETTLED_LATER} Check the replicas, or ask for fewer (replicas.acks).`
-  return new RedisUnavailableError(message, { outcome: 'unknown', transient: true, lockName: call.lockName })
+  return unknownOutcome(message, lockName, { transient: true })
 }
 
 /**

@@ -1,15 +1,8 @@
 import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
-import type { Runtime } from '../runtime/runtime.js'
 import { proofOf } from './failures.js'
 import { Listeners } from './listeners.js'
-import {
-  MessageLinks,
-  reconnectPause,
-  type MessageLink,
-  type MessageLinksParts,
-  type MessageNodes,
-} from './message-links.js'
+import { MessageLinks, reconnectPause, type MessageLink, type MessageLinksParts } from './message-links.js'
 import type { ScriptTransport } from './redis-port.js'
 
 interface Topic {
@@ -36,9 +29,6 @@ export interface MessagesParts extends MessageLinksParts {
  * break, but report neither the change nor missed messages; so that is done here, and waiters are notified.
  */
 export class Messages implements WakeSource {
-  private readonly runtime: Runtime
-  private readonly nodes: MessageNodes
-  private readonly isErrorReply: MessagesParts['isErrorReply']
   private readonly stopFollowing: () => void
   private readonly links: MessageLinks
   private readonly topics = new Map<string, Topic>()
@@ -48,12 +38,9 @@ export class Messages implements WakeSource {
   private tellsSoon = false
   private closed = false
 
-  constructor(parts: MessagesParts) {
-    this.runtime = parts.runtime
-    this.nodes = parts.nodes
-    this.isErrorReply = parts.isErrorReply
+  constructor(private readonly parts: MessagesParts) {
     this.links = new MessageLinks(parts, { message: this.deliver, displaced: this.displace })
-    this.stopFollowing = this.nodes.onRefreshed(this.follow)
+    this.stopFollowing = parts.nodes.onRefreshed(this.follow)
   }
 
   subscribe(name: string, onMessage: (payload: string) => void): Promise<void> {
@@ -69,7 +56,7 @@ export class Messages implements WakeSource {
 
   /** Deferred, because it writes to a socket: a caller that has just received its lock runs first. */
   beforeUnsubscribe(): Promise<void> {
-    return new Promise((resolve) => this.runtime.afterTurn(resolve))
+    return new Promise((resolve) => this.parts.runtime.afterTurn(resolve))
   }
 
   async unsubscribe(name: string): Promise<void> {
@@ -173,18 +160,18 @@ export class Messages implements WakeSource {
 
   /** @param pauseMs null: a pause that grows until a topic is confirmed */
   private assignLater(pauseMs: number | null): void {
-    const delayMs = pauseMs ?? reconnectPause(this.pauses + 1, this.runtime.random())
-    const at = this.runtime.now() + delayMs
+    const delayMs = pauseMs ?? reconnectPause(this.pauses + 1, this.parts.runtime.random())
+    const at = this.parts.runtime.now() + delayMs
     if (this.closed || (this.retry && this.retry.at <= at)) {
       return
     }
     this.pauses += pauseMs === null ? 1 : 0
     this.retry?.cancel()
-    const timer = this.runtime.setTimer(delayMs, () => {
+    const timer = this.parts.runtime.setTimer(delayMs, () => {
       this.retry = null
-      if (this.nodes.isReady) {
+      if (this.parts.nodes.isReady) {
         // `follow` runs afterwards.
-        this.nodes.refresh()
+        this.parts.nodes.refresh()
       }
       this.topics.forEach((each) => this.assign(each))
     })
@@ -207,7 +194,7 @@ export class Messages implements WakeSource {
   private tellSoon(): void {
     if (!this.tellsSoon) {
       this.tellsSoon = true
-      this.runtime.nextTick(() => {
+      this.parts.runtime.nextTick(() => {
         this.tellsSoon = false
         this.listeners.tell()
       })
@@ -222,7 +209,7 @@ export class Messages implements WakeSource {
       return
     }
     topic.link = null
-    if (topic.wasHeard || !this.isErrorReply(error) || proofOf(error) !== 'for good') {
+    if (topic.wasHeard || !this.parts.isErrorReply(error) || proofOf(error) !== 'for good') {
       this.assignLater(null)
     } else {
       this.forget(topic, error)

@@ -44,8 +44,13 @@ export interface ScriptTransport {
 export interface AcknowledgedConnection {
   /** Sends ASKING: the next command is accepted although its slot is still migrating. Absent without a cluster. */
   asking?(): void
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
-  eval(lua: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** Runs a script by its digest, or by its text. */
+  run(
+    by: 'evalsha' | 'eval',
+    script: string,
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown>
   /**
    * Resolves with the number of replicas that have all earlier writes of this connection, after `timeoutMs` at the
    * latest.
@@ -100,10 +105,13 @@ export interface RedisPort extends ScriptTransport {
   /** The command that publishes lock messages; null until known, which is before the first `ready`. */
   readonly publishCommand: PublishCommand | null
   /**
-   * The connection to the primary of the key, or to the one at `address` (`host:port`) that another node has named;
-   * null: none is known. Absent: the client cannot wait for replicas.
+   * The connection to the primary of the key, or to the one at `address` (`host:port`) that another node has named, which
+   * says that slots move; null: none is known. Absent: the client cannot wait for replicas.
    */
-  acknowledgedAt?(key: string, address?: string): AcknowledgedConnection | null
+  acknowledgedAt?(
+    key: string,
+    address?: string,
+  ): AcknowledgedConnection | Promise<AcknowledgedConnection> | null
   /** One section of INFO. Undefined without a connection: unlike reading `state`, it never opens one. */
   info(section: string): Answer<unknown> | undefined
 

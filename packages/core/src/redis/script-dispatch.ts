@@ -36,17 +36,11 @@ export interface DispatchParts {
  */
 export class ScriptDispatch {
   private gathered: ScriptCommand[] = []
-  private readonly runtime: Runtime
-  private readonly beforeResume: () => void
-  private readonly demoted: () => void
-  private readonly batchSize: number
-  private readonly movingSlots: MovingSlots | null
   private readonly underWay: InFlightCounter
   private readonly mostGathered: number
   private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
   private isQueueing = false
-  private readonly connectionEpoch: () => number
   /** The connection on which Redis has answered a script, by its place: there it is run as soon as it arrives. */
   private readonly provenOn = new Map<string, number>()
   /** Runs in flight of other scripts: one that Redis does not know takes a round trip more, behind what was sent since. */
@@ -54,14 +48,9 @@ export class ScriptDispatch {
 
   constructor(
     private readonly transport: ScriptTransport,
-    { runtime, beforeResume, demoted, batchSize, movingSlots, connectionEpoch }: DispatchParts,
+    private readonly parts: DispatchParts,
   ) {
-    this.runtime = runtime
-    this.beforeResume = beforeResume
-    this.demoted = demoted
-    this.batchSize = batchSize
-    this.movingSlots = movingSlots
-    this.connectionEpoch = connectionEpoch
+    const { runtime, batchSize } = parts
     this.underWay = new InFlightCounter(runtime)
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
@@ -79,14 +68,14 @@ export class ScriptDispatch {
       this.sendGathered()
     } else if (count === 1) {
       // Runs after all callers that the last replies resumed.
-      this.runtime.nextTick(this.sendGathered)
+      this.parts.runtime.nextTick(this.sendGathered)
     }
   }
 
   /** Whether Redis has answered this script on this connection. */
   knows(script: Script, key: string): boolean {
     const place = this.placeOf(script, key)
-    return place !== undefined && this.provenOn.get(place) === this.connectionEpoch()
+    return place !== undefined && this.provenOn.get(place) === this.parts.connectionEpoch()
   }
 
   /** Each node of a cluster has scripts of its own. */
@@ -117,7 +106,7 @@ export class ScriptDispatch {
       return
     }
     this.gathered = []
-    if (this.batchSize > 1) {
+    if (this.parts.batchSize > 1) {
       for (const each of this.bySlot(commands)) {
         this.sendTogether(each)
       }
@@ -170,9 +159,8 @@ export class ScriptDispatch {
   private sendAlone(command: ScriptCommand): void {
     const isWanted = (): boolean => !command.settled
     const answered = (answer: unknown): void => this.answeredAlone(command, answer)
-    const failed = this.movingSlots
-      ? this.sendingAgain(this.movingSlots, command, { answered, isWanted })
-      : answered
+    const { movingSlots } = this.parts
+    const failed = movingSlots ? this.sendingAgain(movingSlots, command, { answered, isWanted }) : answered
     this.underWay.sent(1)
     this.run(command.call, isWanted, { answered, failed })
   }
@@ -232,7 +220,7 @@ export class ScriptDispatch {
   private proving(script: Script, [key = '']: readonly string[], { answered, failed }: Outcomes): Outcomes {
     const run = {}
     const place = this.placeOf(script, key)
-    const epoch = this.connectionEpoch()
+    const epoch = this.parts.connectionEpoch()
     this.unproven.add(run)
     return {
       answered: (reply) => {
@@ -269,7 +257,7 @@ export class ScriptDispatch {
 
   /** @returns Redis's own reply, or the failure */
   private answeredBy(answer: unknown, count: number): unknown {
-    this.beforeResume()
+    this.parts.beforeResume()
     this.underWay.settled(count)
     const reply = answer instanceof Acknowledged ? answer.reply : answer
     this.isQueueing = reply === QUEUED
@@ -283,7 +271,7 @@ export class ScriptDispatch {
     }
     if (this.transport.isErrorReply(reply)) {
       if (isOfReplica(reply)) {
-        this.demoted()
+        this.parts.demoted()
       }
       command.failed(refusal(reply, command.call))
     } else if (reply instanceof Error) {

@@ -12,7 +12,8 @@ import { scriptSending, type ScriptSending } from './script-sending.js'
 import { whenWritten } from './written.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { ignore, isReplyError, plainSender } from './sender.js'
-import { IoredisAcknowledged } from './acknowledged.js'
+import { acknowledgedIoredis } from './acknowledged.js'
+import { AcknowledgedConnections } from '../acknowledged-connections.js'
 import { SelectedDatabase } from './selected-database.js'
 import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
@@ -26,10 +27,12 @@ export class IoredisClusterPort implements RedisPort {
   readonly messages: Messages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
+  readonly evalsha: RedisPort['evalsha']
+  readonly eval: RedisPort['eval']
   private readonly sending: ScriptSending
   private readonly view: IoredisClusterView
   private readonly observer: ClusterObserver
-  private readonly acknowledged = new IoredisAcknowledged(() => this.observer.lookAround())
+  private readonly acknowledged = new AcknowledgedConnections(acknowledgedIoredis)
   private readonly troubles: ConnectionTrouble
   private readonly database: SelectedDatabase
   private readonly runtime: Runtime
@@ -43,6 +46,8 @@ export class IoredisClusterPort implements RedisPort {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.runtime = options.background
     this.sending = scriptSending(cluster, plainSender(cluster))
+    this.evalsha = this.sending.evalsha
+    this.eval = this.sending.eval
     this.view = new IoredisClusterView(cluster)
     this.observer = new ClusterObserver({
       cluster: this.view,
@@ -102,28 +107,11 @@ export class IoredisClusterPort implements RedisPort {
 
   acknowledgedAt(key: string, address?: string): AcknowledgedConnection | null {
     const node = primaryAt(this.cluster, address ?? this.nodeOf(key))
-    if (!node) {
+    if (!node || address !== undefined) {
+      // A Cluster learns from refusals of its own commands where slots are; it does not see those of these connections.
       this.observer.lookAround()
     }
     return node ? this.acknowledged.at(nodeKey(node), node) : null
-  }
-
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown> {
-    return this.sending.evalsha(sha1, keys, args, isWanted)
-  }
-
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown> {
-    return this.sending.eval(lua, keys, args, isWanted)
   }
 
   unanswered(key: string | undefined): void {

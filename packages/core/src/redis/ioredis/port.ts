@@ -7,7 +7,8 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessageLink } from './message-link.js'
-import { IoredisAcknowledged } from './acknowledged.js'
+import { acknowledgedIoredis } from './acknowledged.js'
+import { AcknowledgedConnections } from '../acknowledged-connections.js'
 import { SelectedDatabase } from './selected-database.js'
 import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
@@ -36,9 +37,11 @@ export class IoredisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: Messages
+  readonly evalsha: RedisPort['evalsha']
+  readonly eval: RedisPort['eval']
   private readonly sender: Sender
   private readonly sending: ScriptSending
-  private readonly acknowledged = new IoredisAcknowledged()
+  private readonly acknowledged = new AcknowledgedConnections(acknowledgedIoredis)
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly leftListeners = new Listeners()
@@ -61,6 +64,8 @@ export class IoredisPort implements RedisPort {
     this.sender = plainSender(client)
     this.database = new SelectedDatabase(databaseOf(client), runtime, this.onChange)
     this.sending = scriptSending(client, this.sender, this.database)
+    this.evalsha = this.sending.evalsha
+    this.eval = this.sending.eval
     this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
     this.suspect = suspectOf(client, ownsClient ? null : new HalfOpenWarning(HALF_OPEN_IOREDIS))
     this.messages = new Messages({
@@ -138,26 +143,8 @@ export class IoredisPort implements RedisPort {
     this.messages.doubt()
   }
 
-  acknowledgedAt(): AcknowledgedConnection {
+  acknowledgedAt(): Promise<AcknowledgedConnection> {
     return this.acknowledged.beside(this.client)
-  }
-
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown> {
-    return this.sending.evalsha(sha1, keys, args, isWanted)
-  }
-
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown> {
-    return this.sending.eval(lua, keys, args, isWanted)
   }
 
   inOneWrite(send: () => void): void {

@@ -7,7 +7,8 @@ import { adviceOnDatabase, refusedIn } from '../database.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
 import type { PortOptions } from '../port-options.js'
 import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
-import { NodeRedisAcknowledged } from './acknowledged.js'
+import { acknowledgedNodeRedis } from './acknowledged.js'
+import { AcknowledgedConnections } from '../acknowledged-connections.js'
 import { isNodeRedisReply, NEVER_OPENED, PLAIN } from './client.js'
 import { NodeRedisClusterNodes } from './cluster-nodes.js'
 import type { OwnCarrier } from './own-carrier.js'
@@ -38,7 +39,7 @@ export class NodeRedisClusterPort implements RedisPort {
   trouble: Error | undefined
   private readonly nodes: NodeRedisClusterNodes
   private readonly observer: ClusterObserver
-  private readonly acknowledged = new NodeRedisAcknowledged(() => this.observer.lookAround())
+  private readonly acknowledged = new AcknowledgedConnections(acknowledgedNodeRedis)
   /** Commands whose node is not connected, in the order in which they were sent. */
   private delayed: Delayed[] = []
   private wasOpen: boolean
@@ -94,30 +95,17 @@ export class NodeRedisClusterPort implements RedisPort {
 
   acknowledgedAt(key: string, address?: string): AcknowledgedConnection | null {
     const there = address ?? this.nodes.ownerOf(this.slotOf(key))
-    if (there === undefined) {
+    if (there === undefined || address !== undefined) {
       this.observer.lookAround()
-      return null
     }
-    return this.acknowledged.at(there, this.nodes.at(there))
+    return there === undefined ? null : this.acknowledged.at(there, this.nodes.at(there))
   }
 
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<unknown> {
-    return this.send(this.commandOf(['EVALSHA', sha1], keys, args, isWanted))
-  }
+  readonly evalsha: RedisPort['evalsha'] = (sha1, keys, args, isWanted) =>
+    this.sendScript(['EVALSHA', sha1], keys, args, isWanted)
 
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<unknown> {
-    return this.send(this.commandOf(['EVAL', lua], keys, args, isWanted))
-  }
+  readonly eval: RedisPort['eval'] = (lua, keys, args, isWanted) =>
+    this.sendScript(['EVAL', lua], keys, args, isWanted)
 
   unanswered(key: string | undefined): void {
     this.observer.lookAround()
@@ -156,22 +144,19 @@ export class NodeRedisClusterPort implements RedisPort {
     this.cluster.off(errorMonitor, this.onClusterError)
     this.delayed.splice(0).forEach(({ reject }) => reject())
     await this.observer.close()
-    this.acknowledged.close()
+    await this.acknowledged.close()
     this.nodes.close()
   }
 
-  private commandOf(
+  private sendScript(
     script: readonly [string, string],
     keys: readonly string[],
     args: readonly string[],
     isWanted: () => boolean,
-  ): Command {
+  ): Promise<unknown> {
     const [key] = keys
-    return {
-      slot: key === undefined ? null : this.slotOf(key),
-      args: [...script, `${keys.length}`, ...keys, ...args],
-      isWanted,
-    }
+    const slot = key === undefined ? null : this.slotOf(key)
+    return this.send({ slot, args: [...script, `${keys.length}`, ...keys, ...args], isWanted })
   }
 
   private send(command: Command): Promise<unknown> {

@@ -3,7 +3,8 @@ import { controllerOfMany } from '../../events.js'
 import { isNodeRedisReply, NEVER_OPENED, PLAIN, probeOf, type Model, type NodeRedisClient } from './client.js'
 import { HANGS_AFTER_HANDOFF, onHandoff } from './handoff.js'
 import { messageLink } from './message-link.js'
-import { NodeRedisAcknowledged } from './acknowledged.js'
+import { acknowledgedNodeRedis } from './acknowledged.js'
+import { AcknowledgedConnections } from '../acknowledged-connections.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { adviceOnDatabase, refusedIn } from '../database.js'
 import { isOfReplica } from '../failures.js'
@@ -38,6 +39,8 @@ export interface Carrier
   demoted?(): void
 }
 
+type RunScript = (...run: Parameters<RedisPort['evalsha']>) => Promise<unknown>
+
 /** A connection that the port opened. */
 interface Owned {
   readonly isConnected: boolean
@@ -57,7 +60,7 @@ export class NodeRedisPort implements RedisPort {
   private readonly listeners = new Listeners()
   private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
-  private readonly acknowledged: NodeRedisAcknowledged
+  private readonly acknowledged = new AcknowledgedConnections(acknowledgedNodeRedis)
   private readonly runtime: Runtime
   private readonly troubles: ConnectionTrouble
   private readonly silent: SilentConnections
@@ -93,7 +96,6 @@ export class NodeRedisPort implements RedisPort {
       isErrorReply: isNodeRedisReply,
       silent: (link) => this.silent.suspect(link),
     })
-    this.acknowledged = new NodeRedisAcknowledged()
     client.onMoved?.(this.onMoved)
     this.stopHearing = onHandoff(client, this.onHandedOff)
     this.troubles = new ConnectionTrouble(client, 'node-redis')
@@ -150,27 +152,15 @@ export class NodeRedisPort implements RedisPort {
     this.messages.doubt()
   }
 
-  acknowledgedAt(): AcknowledgedConnection | null {
+  acknowledgedAt(): Promise<AcknowledgedConnection> {
     return this.acknowledged.beside(this.client)
   }
 
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<unknown> {
-    return this.send(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
-  }
+  readonly evalsha: RunScript = (sha1, keys, args, isWanted) =>
+    this.send(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
 
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<unknown> {
-    return this.send(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
-  }
+  readonly eval: RunScript = (lua, keys, args, isWanted) =>
+    this.send(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
 
   /** node-redis writes in a turn of the event loop that it asked for when it was given the command. */
   whenWritten(_key: string, tell: (isWritten: boolean) => void): void {
@@ -199,7 +189,7 @@ export class NodeRedisPort implements RedisPort {
     this.primaryListeners.clear()
     this.stopHearing()
     this.silent.close()
-    this.acknowledged.close()
+    await this.acknowledged.close()
     await this.messages.close()
     this.own?.end()
   }
@@ -264,7 +254,7 @@ export class NodeRedisPort implements RedisPort {
   /** Connections that were made of the client before lead to where it was. */
   private readonly onMoved = (): void => {
     this.messages.moveAway()
-    this.acknowledged.close()
+    void this.acknowledged.close()
   }
 
   private readonly onHandedOff = (): void => {
