@@ -12,7 +12,7 @@ local digits = string.match(value or '0', '^-?(%d+)$')
 return digits and #digits <= 15 and tonumber(value or 0) or nil
 end
 `
-const counterOperation = `local function begin(key, number, floor, ttl)
+const counterOperation2 = `local function begin(key, number, floor, ttl)
 local operation = { key = key, number = number, floor = floor, ttl = ttl }
 local kept = redis.call('hmget', key, number, 'floor')
 if kept[1] or (tonumber(kept[2] or 0) or 0) >= tonumber(number) then
@@ -20,6 +20,10 @@ redis.call('pexpire', key, ttl)
 operation.outcome = tonumber(kept[1] or -1)
 end
 return operation
+end
+local function beginOn(counter, key, number, floor, ttl)
+local operation, value = begin(key, number, floor, ttl), numberAt(counter)
+return operation, value, not value and NOT_A_NUMBER or operation.outcome
 end
 local function keep(operation, outcome)
 local floor = math.max(tonumber(operation.floor), tonumber(redis.call('hget', operation.key, 'floor') or 0) or 0)
@@ -1208,7 +1212,7 @@ end
 return answers
 `,
   'counter/cancel': `-- Holdfast: counter/cancel
-${counterOperation}${touch}${publish}touch(KEYS[2])
+${counterNumber}${counterOperation2}${touch}${publish}touch(KEYS[2])
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local back = math.max(operation.outcome or 0, 0) * tonumber(ARGV[4])
 if back > 0 and redis.call('exists', KEYS[1]) == 1 then
@@ -1224,13 +1228,8 @@ ${touch}${counterNumber}touch(KEYS[2])
 return numberAt(KEYS[1]) or NOT_A_NUMBER
 `,
   'counter/try-set': `-- Holdfast: counter/try-set
-${counterOperation}${counterNumber}${publish}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}${publish}local operation, _, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if redis.call('exists', KEYS[1]) == 1 then
 return keep(operation, 0)
 end
@@ -1329,15 +1328,9 @@ end
 return (type == 'none' or type == 'hash') and 0 or 1
 `,
   'latch/count-down': `-- Holdfast: latch/count-down
-${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local count = numberAt(KEYS[1])
-if not count then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}${touch}${publish}touch(KEYS[2])
+local operation, count, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if redis.call('exists', KEYS[1]) == 0 then
 return keep(operation, 0)
 end
@@ -1352,14 +1345,9 @@ end
 return keep(operation, 1)
 `,
   'latch/delete': `-- Holdfast: latch/delete
-${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}${touch}${publish}touch(KEYS[2])
+local operation, _, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if redis.call('del', KEYS[1]) == 0 then
 return keep(operation, 0)
 end
@@ -1485,7 +1473,7 @@ end
 return 1
 `,
   'permit-semaphore/acquire': `-- Holdfast: permit-semaphore/acquire
-${counterOperation}${counterNumber}local FOREVER = 922337203685477
+${counterNumber}${counterOperation2}local FOREVER = 922337203685477
 ${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
@@ -1520,7 +1508,7 @@ local wait = first and tonumber(first) < FOREVER and math.max(tonumber(first) - 
 return { outcome, numberAt(KEYS[1]), wait, ttl }
 `,
   'permit-semaphore/cancel': `-- Holdfast: permit-semaphore/cancel
-${counterOperation}${touch}local FOREVER = 922337203685477
+${counterNumber}${counterOperation2}${touch}local FOREVER = 922337203685477
 ${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5] }
 touch(KEYS[3])
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
@@ -1544,16 +1532,11 @@ reclaim(permits)
 return { numberAt(KEYS[1]), redis.call('zcard', KEYS[2]) }
 `,
   'permit-semaphore/release': `-- Holdfast: permit-semaphore/release
-${counterOperation}${counterNumber}${touch}local FOREVER = 922337203685477
+${counterNumber}${counterOperation2}${touch}local FOREVER = 922337203685477
 ${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 touch(KEYS[3])
-local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+local operation, _, over = beginOn(KEYS[1], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 reclaim(permits)
 local missing = 0
 for i = 1, #ARGV - 5 do
@@ -1588,14 +1571,9 @@ redis.call('zrem', KEYS[1], '')
 return ends - now
 `,
   'permit-semaphore/set': `-- Holdfast: permit-semaphore/set
-${counterOperation}${counterNumber}local FOREVER = 922337203685477
-${clock}${publish}${permitSemaphorePermits3}local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}local FOREVER = 922337203685477
+${clock}${publish}${permitSemaphorePermits3}local operation, _, over = beginOn(KEYS[1], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 local now = clock()
 local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
 local left = tonumber(ARGV[6]) - taken
@@ -1607,16 +1585,11 @@ end
 return keep(operation, 1)
 `,
   'permit-semaphore/update-lease': `-- Holdfast: permit-semaphore/update-lease
-${counterOperation}${counterNumber}${touch}local FOREVER = 922337203685477
+${counterNumber}${counterOperation2}${touch}local FOREVER = 922337203685477
 ${clock}${publish}${permitSemaphorePermits3}local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 touch(KEYS[3])
-local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+local operation, _, over = beginOn(KEYS[1], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 reclaim(permits)
 local id = raw(ARGV[7])
 if not redis.call('zscore', KEYS[2], id) then
@@ -1728,7 +1701,7 @@ end
 return 1
 `,
   'semaphore/acquire': `-- Holdfast: semaphore/acquire
-${counterOperation}${counterNumber}${touch}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+${counterNumber}${counterOperation2}${touch}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])
 if not free then
 return NOT_A_NUMBER
@@ -1744,14 +1717,8 @@ free = redis.call('decrby', KEYS[1], ARGV[4])
 return { keep(operation, 1), free }
 `,
   'semaphore/add': `-- Holdfast: semaphore/add
-${counterOperation}${counterNumber}${publish}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local free = numberAt(KEYS[1])
-if not free then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}${publish}local operation, free, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 free = free + tonumber(ARGV[4])
 if ARGV[7] == '1' then
 redis.call('set', KEYS[1], free, 'keepttl')
@@ -1764,28 +1731,17 @@ end
 return keep(operation, 1)
 `,
   'semaphore/drain': `-- Holdfast: semaphore/drain
-${counterOperation}${counterNumber}local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local free = numberAt(KEYS[1])
-if not free then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}local operation, free, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if free > 0 then
 redis.call('set', KEYS[1], '0')
 end
 return keep(operation, math.max(free, 0))
 `,
   'semaphore/release': `-- Holdfast: semaphore/release
-${counterOperation}${counterNumber}${touch}${publish}touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-return NOT_A_NUMBER
-end
-if operation.outcome then
-return operation.outcome
-end
+${counterNumber}${counterOperation2}${touch}${publish}touch(KEYS[2])
+local operation, _, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if ARGV[5] == '1' and redis.call('exists', KEYS[1]) == 0 then
 return keep(operation, 0)
 end

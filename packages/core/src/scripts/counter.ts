@@ -1,3 +1,4 @@
+import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, anyNumber } from '../redis/shapes.js'
@@ -13,25 +14,28 @@ export interface OperationStamp {
   readonly floor: number
 }
 
-/** Arguments of a script for one counter. */
+/** A command on one counter. */
 export interface CounterArguments {
   readonly lockName: string
   readonly key: string
   readonly stamp: OperationStamp
 }
 
-/** Arguments of a script that tells waiters. */
+/** A command that tells waiters. */
 export interface AnnouncedArguments extends CounterArguments {
   readonly channel: string
 }
 
-/** KEYS and the first ARGV of every script that counts once. */
-export function keysOf({ key, stamp }: CounterArguments): string[] {
-  return [key, stamp.key]
+/** KEYS and ARGV of a script that counts once: what all of them are given comes first. */
+export function onCounter(
+  { lockName, key, stamp }: CounterArguments,
+  ...args: readonly string[]
+): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
+  return { lockName, keys: [key, stamp.key], args: [...stampOf(stamp), ...args] }
 }
 
-export function stampOf({ stamp }: CounterArguments): string[] {
-  return [`${stamp.number}`, `${stamp.floor}`, REPLAY_GUARD_TTL_MS]
+export function stampOf({ number, floor }: OperationStamp): string[] {
+  return [`${number}`, `${floor}`, REPLAY_GUARD_TTL_MS]
 }
 
 /** Parses the reply of an operation that answers 1, 0, or -1 where it is over. */
@@ -50,9 +54,10 @@ export interface TrySetArguments extends AnnouncedArguments {
 
 /** False: there was a counter already. */
 export function trySet(runner: ScriptRunner, given: TrySetArguments): Promise<boolean> {
-  const { lockName, value, ttlMs = 0, channel, message } = given
-  const args = [...stampOf(given), `${value}`, `${ttlMs}`, channel, runner.announcementOn(channel), message]
-  return runner.run({ script: trySetScript, keys: keysOf(given), args, parse: wasDone, lockName })
+  const { value, ttlMs = 0, channel, message } = given
+  const announcement = [channel, runner.announcementOn(channel), message]
+  const call = onCounter(given, `${value}`, `${ttlMs}`, ...announcement)
+  return runner.run({ script: trySetScript, ...call, parse: wasDone })
 }
 
 export const getCounterScript = defineScript('counter/get', anyNumber)
@@ -79,7 +84,7 @@ export interface CancelArguments extends AnnouncedArguments {
 
 /** How much was released. */
 export function cancel(runner: ScriptRunner, given: CancelArguments): Promise<number> {
-  const { lockName, unit, channel } = given
-  const args = [...stampOf(given), `${unit}`, channel, runner.announcementOn(channel)]
-  return runner.run({ script: cancelScript, keys: keysOf(given), args, parse: Number, lockName })
+  const { unit, channel } = given
+  const call = onCounter(given, `${unit}`, channel, runner.announcementOn(channel))
+  return runner.run({ script: cancelScript, ...call, parse: Number })
 }

@@ -1,27 +1,22 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce } from '../redis/shapes.js'
-import { keysOf, stampOf, wasDone, type AnnouncedArguments } from './counter.js'
+import { onCounter, wasDone, type AnnouncedArguments } from './counter.js'
 
 export const countDownScript = defineScript('latch/count-down', countedOnce)
 
 export function countDown(runner: ScriptRunner, given: AnnouncedArguments): Promise<void> {
-  const { lockName, channel } = given
-  const args = [...stampOf(given), channel, runner.announcementOn(channel)]
-  return runner.run({
-    script: countDownScript,
-    keys: keysOf(given),
-    args,
-    parse: () => undefined,
-    lockName,
-  })
+  return runner.run({ script: countDownScript, ...announcing(runner, given), parse: () => undefined })
 }
 
 export const deleteLatchScript = defineScript('latch/delete', countedOnce)
 
 /** False: there was none. */
 export function deleteLatch(runner: ScriptRunner, given: AnnouncedArguments): Promise<boolean> {
-  const { lockName, channel } = given
-  const args = [...stampOf(given), channel, runner.announcementOn(channel)]
-  return runner.run({ script: deleteLatchScript, keys: keysOf(given), args, parse: wasDone, lockName })
+  return runner.run({ script: deleteLatchScript, ...announcing(runner, given), parse: wasDone })
+}
+
+function announcing(runner: ScriptRunner, given: AnnouncedArguments): ReturnType<typeof onCounter> {
+  const { channel } = given
+  return onCounter(given, channel, runner.announcementOn(channel))
 }

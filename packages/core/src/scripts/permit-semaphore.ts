@@ -3,7 +3,7 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom, count, anyNumber } from '../redis/shapes.js'
 import { stampOf, wasDone, type AnnouncedArguments } from './counter.js'
-import { taken } from './semaphore.js'
+import { atLeastNone, taken } from './semaphore.js'
 
 /** The arguments of every script that changes a permit-expirable semaphore. */
 export interface PermitArguments extends AnnouncedArguments {
@@ -18,7 +18,7 @@ function onPermits(
 ): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
   const { lockName, key, timeoutsKey, stamp, channel } = given
   const keys = [key, timeoutsKey, stamp.key]
-  return { lockName, keys, args: [...stampOf(given), channel, runner.announcementOn(channel), ...args] }
+  return { lockName, keys, args: [...stampOf(stamp), channel, runner.announcementOn(channel), ...args] }
 }
 
 export const setPermitsScript = defineScript('permit-semaphore/set', countedOnce)
@@ -86,7 +86,7 @@ export function releaseExpirable(runner: ScriptRunner, given: ReleaseExpirableAr
   return runner.run({
     script: releaseExpirableScript,
     ...onPermits(runner, given, given.ids),
-    parse: (reply) => Math.max(0, Number(reply)),
+    parse: atLeastNone,
   })
 }
 

@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom } from '../redis/shapes.js'
-import { keysOf, stampOf, wasDone, type CounterArguments, type AnnouncedArguments } from './counter.js'
+import { onCounter, wasDone, type CounterArguments, type AnnouncedArguments } from './counter.js'
 
 export const acquirePermitsScript = defineScript('semaphore/acquire', numbers(2, countedOnce))
 
@@ -19,17 +19,8 @@ export function acquirePermits(
   runner: ScriptRunner,
   given: AcquirePermitsArguments,
 ): Promise<AcquirePermitsReply> {
-  const { lockName, permits } = given
-  const args = [...stampOf(given), `${permits}`]
-  const keys = keysOf(given)
-  return runner.run({
-    script: acquirePermitsScript,
-    keys,
-    args,
-    parse: parseAcquired,
-    granted: taken,
-    lockName,
-  })
+  const call = onCounter(given, `${given.permits}`)
+  return runner.run({ script: acquirePermitsScript, ...call, parse: parseAcquired, granted: taken })
 }
 
 /** See `ScriptCall.granted`; of both kinds of semaphore. */
@@ -54,21 +45,10 @@ export interface ReleasePermitsArguments extends AnnouncedArguments {
 
 /** False: there is no semaphore, and none was made. */
 export function releasePermits(runner: ScriptRunner, given: ReleasePermitsArguments): Promise<boolean> {
-  const { lockName, permits, onlyIfExists, channel } = given
-  const args = [
-    ...stampOf(given),
-    `${permits}`,
-    onlyIfExists ? '1' : '0',
-    channel,
-    runner.announcementOn(channel),
-  ]
-  return runner.run({
-    script: releasePermitsScript,
-    keys: keysOf(given),
-    args,
-    parse: wasDone,
-    lockName,
-  })
+  const { permits, onlyIfExists, channel } = given
+  const announcement = [channel, runner.announcementOn(channel)]
+  const call = onCounter(given, `${permits}`, onlyIfExists ? '1' : '0', ...announcement)
+  return runner.run({ script: releasePermitsScript, ...call, parse: wasDone })
 }
 
 export const addPermitsScript = defineScript('semaphore/add', countedOnce)
@@ -81,32 +61,20 @@ export interface AddPermitsArguments extends AnnouncedArguments {
 }
 
 export function addPermits(runner: ScriptRunner, given: AddPermitsArguments): Promise<void> {
-  const { lockName, permits, channel, keepsTtl } = given
+  const { permits, channel, keepsTtl } = given
   const announcement = [channel, runner.announcementOn(channel)]
-  const args = [...stampOf(given), `${permits}`, ...announcement, keepsTtl ? '1' : '0']
-  return runner.run({
-    script: addPermitsScript,
-    keys: keysOf(given),
-    args,
-    parse: () => undefined,
-    lockName,
-  })
+  const call = onCounter(given, `${permits}`, ...announcement, keepsTtl ? '1' : '0')
+  return runner.run({ script: addPermitsScript, ...call, parse: () => undefined })
 }
 
 export const drainScript = defineScript('semaphore/drain', numberFrom(-1))
 
 /** How many permits were taken. */
 export function drain(runner: ScriptRunner, given: CounterArguments): Promise<number> {
-  const { lockName } = given
-  return runner.run({
-    script: drainScript,
-    keys: keysOf(given),
-    args: stampOf(given),
-    parse: parseDrained,
-    lockName,
-  })
+  return runner.run({ script: drainScript, ...onCounter(given), parse: atLeastNone })
 }
 
-function parseDrained(reply: unknown): number {
+/** Parses a count, or -1 where the operation is over. */
+export function atLeastNone(reply: unknown): number {
   return Math.max(0, Number(reply))
 }

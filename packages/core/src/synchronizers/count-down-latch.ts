@@ -2,21 +2,14 @@ import type { Attempt, WaitRequest } from '@holdfast/waiter'
 import { unavailableOrThrow } from '../acquire/call-in-progress.js'
 import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
-import {
-  cancel,
-  getCounter,
-  trySet,
-  type AnnouncedArguments,
-  type OperationStamp,
-} from '../scripts/counter.js'
 import { countDown, deleteLatch } from '../scripts/latch.js'
 import type { SynchronizerServices } from './services.js'
 import { checkOptions } from '../arguments/validate.js'
 import type { ReportedWait } from '../diagnostics/wait-reporter.js'
-import type { CountedCommands, Subject } from './counted-commands.js'
+import type { CountedCommands } from './counted-commands.js'
+import { Counter } from './counter.js'
 import type { OncePerTurn } from './once-per-turn.js'
 import { checkCount } from './permit-arguments.js'
-import { namingKind } from './wrong-kind.js'
 import { limitWait, WAIT_OPTIONS, waitLimits, type WaitOptions } from './wait-limits.js'
 import { showsOnly } from '../runtime/shows-only.js'
 
@@ -27,18 +20,22 @@ const WHAT = 'a count-down latch'
  * is open.
  */
 export class CountDownLatch {
-  private readonly key: string
-  private readonly channel: string
+  private readonly counter: Counter
 
   /** @internal Created by a client. */
   constructor(
     private readonly session: SynchronizerServices,
-    private readonly commands: CountedCommands,
+    commands: CountedCommands,
     private readonly counts: OncePerTurn<number>,
     readonly name: string,
   ) {
-    this.key = session.keyPrefix + name
-    this.channel = latchChannel(this.key)
+    const key = session.keyPrefix + name
+    this.counter = new Counter(session, commands, {
+      lockName: name,
+      key,
+      channel: latchChannel(key),
+      what: WHAT,
+    })
   }
 
   /**
@@ -48,12 +45,7 @@ export class CountDownLatch {
    */
   async trySetCount(count: number): Promise<boolean> {
     checkCount('count', count, 1)
-    const what = { value: count, ttlMs: undefined, message: '1' }
-    return this.commands.attempt(
-      this.subject,
-      (stamp) => trySet(this.session.runner, { ...this.announced(stamp), ...what }),
-      (stamp) => this.cancel(stamp),
-    )
+    return this.counter.trySet({ value: count, ttlMs: undefined, message: '1' })
   }
 
   /**
@@ -61,22 +53,12 @@ export class CountDownLatch {
    * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async countDown(): Promise<void> {
-    await this.commands.insist(
-      this.subject,
-      (stamp) => countDown(this.session.runner, this.announced(stamp)),
-      (stamp) => this.cancel(stamp),
-    )
+    await this.counter.insist((given) => countDown(this.session.runner, given))
   }
 
   /** Reads the count; 0 without a latch. @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
-  async getCount(): Promise<number> {
-    const { name: lockName, key } = this
-    const operationsKey = this.commands.operations.keyOf(key)
-    try {
-      return await getCounter(this.session.runner, { lockName, key, operationsKey })
-    } catch (error) {
-      throw namingKind(error, WHAT)
-    }
+  getCount(): Promise<number> {
+    return this.counter.read()
   }
 
   /**
@@ -91,10 +73,11 @@ export class CountDownLatch {
     const limits = waitLimits(options, this.session.contexts)
     const { waiter, reports, runtime } = this.session
     const { isUnlimited } = limits
+    const { key, channel } = this.counter.subject
     const waiting: ReportedWait = { lockName: this.name, startedAt: runtime.now(), isUnlimited, what: WHAT }
     const wait: WaitRequest<true> = {
-      queue: localName('latch', this.key),
-      topic: this.channel,
+      queue: localName('latch', key),
+      topic: channel,
       shared: true,
       attempt: () => this.look(),
       onParked: (place) => reports.parked(waiting, place),
@@ -118,35 +101,17 @@ export class CountDownLatch {
    * @throws RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async delete(): Promise<boolean> {
-    return this.commands.attempt(
-      this.subject,
-      (stamp) => deleteLatch(this.session.runner, this.announced(stamp)),
-      (stamp) => this.cancel(stamp),
-    )
+    return this.counter.attempt((given) => deleteLatch(this.session.runner, given))
   }
 
   /** All waiters of this client try together and share one query. */
   private async look(): Promise<Attempt<true>> {
     try {
-      const count = await this.counts.ask(this.key, () => this.getCount())
+      const count = await this.counts.ask(this.counter.subject.key, () => this.getCount())
       return count <= 0 ? { kind: 'done', value: true } : { kind: 'refused' }
     } catch (error) {
       return unavailableOrThrow(error)
     }
-  }
-
-  private get subject(): Subject {
-    return { lockName: this.name, key: this.key, what: WHAT }
-  }
-
-  /** A count-down that was counted stays. */
-  private cancel(stamp: OperationStamp): Promise<number> {
-    return cancel(this.session.runner, { ...this.announced(stamp), unit: 0 })
-  }
-
-  private announced(stamp: OperationStamp): AnnouncedArguments {
-    const { name: lockName, key, channel } = this
-    return { lockName, key, stamp, channel }
   }
 }
 

@@ -141,12 +141,12 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     checkRequired('leaseMs', leaseMs)
     checkLease('leaseMs', leaseMs)
     checkId(id)
-    return this.attempt((given) => updateLease(this.session.runner, { ...given, id, leaseMs }))
+    return this.counter.attempt((given) => updateLease(this.session.runner, { ...given, id, leaseMs }))
   }
 
   /** @internal */
   renew(id: string, leaseMs: number, timeoutMs: number): Promise<number> {
-    const { name: lockName, timeoutsKey } = this
+    const { lockName, timeoutsKey } = this.counter.subject
     return renewPermit(this.session.runner, { lockName, timeoutsKey, id, leaseMs, timeoutMs })
   }
 
@@ -166,23 +166,24 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     const { leaseMs = this.session.options.leaseMs } = options
     checkLease('leaseMs', leaseMs)
     const source = this.sourceOf(permits, leaseMs)
-    return new PermitWait(this.session, this.commands, source, limits)
+    return new PermitWait(this.session, this.counter.commands, source, limits)
   }
 
   private sourceOf(permits: number, leaseMs: number | undefined): PermitSource<TakenPermits> {
     const { runner, runtime } = this.session
+    const { counter } = this
     let sent = { number: 0, at: 0 }
     const ids = Array.from({ length: permits }, () => randomHex(this.session.runtime, 16))
     return {
-      ...this.subject,
+      ...counter.subject,
       kind: 'permit',
       queue: localName('permits', this.key),
-      topic: this.channel,
+      topic: counter.subject.channel,
       permits,
       take: async (stamp): Promise<Take<TakenPermits>> => {
         // A copy returns what the first one obtained: trust counts from the first.
         sent = sent.number === stamp.number ? sent : { number: stamp.number, at: runtime.now() }
-        const reply = await acquireExpirable(runner, { ...this.permits(stamp), ids, leaseMs })
+        const reply = await acquireExpirable(runner, { ...counter.argumentsOf(stamp), ids, leaseMs })
         if (reply.kind === 'over') {
           return { kind: 'over' }
         }
@@ -191,7 +192,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
         const value = { ids, sentAt: sent.at, semaphoreEndsInMs: reply.semaphoreEndsInMs }
         return kind === 'taken' ? { kind, value, ...found } : { kind: 'refused', isMissing, ...found }
       },
-      cancel: (stamp) => cancelExpirable(runner, { ...this.permits(stamp), ids }),
+      cancel: (stamp) => cancelExpirable(runner, { ...counter.argumentsOf(stamp), ids }),
     }
   }
 
@@ -200,11 +201,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
     if (ids.length === 0) {
       return 0
     }
-    return this.commands.insist(
-      this.subject,
-      (stamp) => releaseExpirable(this.session.runner, { ...this.permits(stamp), ids }),
-      (stamp) => this.keepFromRunning(stamp),
-    )
+    return this.counter.insist((given) => releaseExpirable(this.session.runner, { ...given, ids }))
   }
 }
 

@@ -1,24 +1,15 @@
 import { localName, permitsChannel } from '../keys.js'
-import {
-  cancel,
-  getCounter,
-  trySet,
-  type AnnouncedArguments,
-  type OperationStamp,
-} from '../scripts/counter.js'
 import { acquirePermits, addPermits, drain, releasePermits } from '../scripts/semaphore.js'
 import type { SynchronizerServices } from './services.js'
 import { checkWork } from '../arguments/lazy-result.js'
 import { checkLease } from '../arguments/validate.js'
-import type { CountedCommands, Subject } from './counted-commands.js'
+import type { CountedCommands } from './counted-commands.js'
+import { Counter } from './counter.js'
 import { checkCount, optionsOf } from './permit-arguments.js'
 import { PermitWait, type PermitSource, type Take } from './permit-wait.js'
 import { permitLimits, type PermitOptions } from './wait-limits.js'
 import { withPermits } from './with-permits.js'
-import { namingKind } from './wrong-kind.js'
 import { showsOnly } from '../runtime/shows-only.js'
-
-const WHAT = 'a semaphore'
 
 /**
  * Limits concurrency to its number of permits: Redisson's RSemaphore. A permit has no owner and no lease: any caller
@@ -26,17 +17,17 @@ const WHAT = 'a semaphore'
  * `getPermitExpirableSemaphore` has permits with leases.
  */
 export class Semaphore {
-  private readonly key: string
-  private readonly channel: string
+  private readonly counter: Counter
 
   /** @internal Created by a client. */
   constructor(
     private readonly session: SynchronizerServices,
-    private readonly commands: CountedCommands,
+    commands: CountedCommands,
     readonly name: string,
   ) {
-    this.key = session.keyPrefix + name
-    this.channel = permitsChannel(this.key)
+    const key = session.keyPrefix + name
+    const subject = { lockName: name, key, channel: permitsChannel(key), what: 'a semaphore' }
+    this.counter = new Counter(session, commands, subject)
   }
 
   /**
@@ -78,9 +69,10 @@ export class Semaphore {
   ): Promise<T> {
     checkWork('callback', callback)
     const { permits = 1 } = optionsOf(options)
+    const { key } = this.counter.subject
     const acquire = (): Promise<void> => this.acquire(options)
     const release = (): Promise<void> => this.release(permits)
-    return withPermits(this.session, { lockName: this.name, key: this.key, acquire, release }, callback)
+    return withPermits(this.session, { lockName: this.name, key, acquire, release }, callback)
   }
 
   /**
@@ -101,19 +93,13 @@ export class Semaphore {
   }
 
   /** Reads how many permits can be acquired now. @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
-  async availablePermits(): Promise<number> {
-    const { name: lockName, key } = this
-    const operationsKey = this.commands.operations.keyOf(key)
-    try {
-      return await getCounter(this.session.runner, { lockName, key, operationsKey })
-    } catch (error) {
-      throw namingKind(error, WHAT)
-    }
+  availablePermits(): Promise<number> {
+    return this.counter.read()
   }
 
   /** Acquires all free permits. @returns how many @throws RedisUnavailableError, WrongTypeError, ClientClosedError */
   drainPermits(): Promise<number> {
-    return this.attempt((given) => drain(this.session.runner, given), 1)
+    return this.counter.attempt((given) => drain(this.session.runner, given), 1)
   }
 
   /**
@@ -125,10 +111,7 @@ export class Semaphore {
   async trySetPermits(permits: number, ttlMs?: number): Promise<boolean> {
     checkCount('permits', permits, 0)
     checkLease('ttlMs', ttlMs)
-    return this.attempt((given) => {
-      const what = { value: permits, ttlMs, message: `${permits}` }
-      return trySet(this.session.runner, { ...given, ...what })
-    })
+    return this.counter.trySet({ value: permits, ttlMs, message: `${permits}` })
   }
 
   /**
@@ -138,7 +121,9 @@ export class Semaphore {
    */
   async addPermits(permits: number): Promise<void> {
     checkCount('permits', permits, -2_147_483_648)
-    return this.attempt((given) => addPermits(this.session.runner, { ...given, permits, keepsTtl: false }))
+    return this.counter.attempt((given) =>
+      addPermits(this.session.runner, { ...given, permits, keepsTtl: false }),
+    )
   }
 
   /** Null: no permits are wanted. */
@@ -151,22 +136,23 @@ export class Semaphore {
     if (permits === 0) {
       return null
     }
-    return new PermitWait(this.session, this.commands, this.sourceOf(permits), limits)
+    return new PermitWait(this.session, this.counter.commands, this.sourceOf(permits), limits)
   }
 
   private sourceOf(permits: number): PermitSource<true> {
-    const { session, name: lockName, key, channel } = this
+    const { session, counter } = this
+    const { key, channel } = counter.subject
     return {
       kind: 'semaphore',
-      ...this.subject,
+      ...counter.subject,
       queue: localName('permits', key),
       topic: channel,
       permits,
       take: async (stamp): Promise<Take<true>> => {
-        const reply = await acquirePermits(session.runner, { lockName, key, stamp, permits })
+        const reply = await acquirePermits(session.runner, { ...counter.argumentsOf(stamp), permits })
         return reply.kind === 'taken' ? { ...reply, value: true } : reply
       },
-      cancel: (stamp) => this.cancel(stamp, permits),
+      cancel: (stamp) => counter.cancel(stamp, permits),
     }
   }
 
@@ -175,34 +161,9 @@ export class Semaphore {
     if (permits === 0) {
       return true
     }
-    const what = { permits, onlyIfExists }
-    return this.commands.insist(
-      this.subject,
-      (stamp) => releasePermits(this.session.runner, { ...this.announced(stamp), ...what }),
-      (stamp) => this.cancel(stamp, 0),
+    return this.counter.insist((given) =>
+      releasePermits(this.session.runner, { ...given, permits, onlyIfExists }),
     )
-  }
-
-  private attempt<R>(command: (given: AnnouncedArguments) => Promise<R>, unit = 0): Promise<R> {
-    return this.commands.attempt(
-      this.subject,
-      (stamp) => command(this.announced(stamp)),
-      (stamp) => this.cancel(stamp, unit),
-    )
-  }
-
-  /** `unit`: permits to release per 1 of the outcome. */
-  private cancel(stamp: OperationStamp, unit: number): Promise<number> {
-    return cancel(this.session.runner, { ...this.announced(stamp), unit })
-  }
-
-  private get subject(): Subject {
-    return { lockName: this.name, key: this.key, what: WHAT }
-  }
-
-  private announced(stamp: OperationStamp): AnnouncedArguments {
-    const { name: lockName, key, channel } = this
-    return { lockName, key, stamp, channel }
   }
 }
 

@@ -2,6 +2,8 @@
 -- Its outcome is kept until the client has the answer. Operations up to the floor are over: nothing is kept of
 -- them, and a copy does nothing. -1: over, or cancelled.
 
+-- insert counter/number
+
 -- The first step of each operation. `outcome` is the outcome of an earlier run; nil: it has not run.
 local function begin(key, number, floor, ttl)
   local operation = { key = key, number = number, floor = floor, ttl = ttl }
@@ -13,6 +15,13 @@ local function begin(key, number, floor, ttl)
     operation.outcome = tonumber(kept[1] or -1)
   end
   return operation
+end
+
+-- The same for an operation on a counter. Returns also its value, and the answer that ends the script: an earlier outcome, or
+-- that something else has the name of the counter.
+local function beginOn(counter, key, number, floor, ttl)
+  local operation, value = begin(key, number, floor, ttl), numberAt(counter)
+  return operation, value, not value and NOT_A_NUMBER or operation.outcome
 end
 
 local function keep(operation, outcome)

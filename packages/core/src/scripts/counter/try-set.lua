@@ -6,15 +6,9 @@
 -- RETURNS 1 set, 0 there is one already, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert publish
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, _, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if redis.call('exists', KEYS[1]) == 1 then
   return keep(operation, 0)
 end

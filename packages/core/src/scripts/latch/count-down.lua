@@ -5,18 +5,11 @@
 -- RETURNS 1 counted, 0 there is no latch, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert touch
 -- insert publish
 touch(KEYS[2])
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local count = numberAt(KEYS[1])
-if not count then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, count, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if redis.call('exists', KEYS[1]) == 0 then
   return keep(operation, 0)
 end

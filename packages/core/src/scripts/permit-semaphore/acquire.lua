@@ -6,7 +6,6 @@
 --         ms until the semaphore ends, negative for never}
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert permit-semaphore/permits
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])

@@ -5,15 +5,9 @@
 -- RETURNS 1 done, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert permit-semaphore/permits
-local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, _, over = beginOn(KEYS[1], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 local now = clock()
 local taken = redis.call('zcount', KEYS[2], '(' .. now, '+inf')
 -- SET comes first: it is what Redis refuses when out of memory. What has ended counts as free with it.

@@ -5,18 +5,12 @@
 -- RETURNS 1 done, 0 there is no such permit any more, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert touch
 -- insert permit-semaphore/permits
 local permits = { counter = KEYS[1], timeouts = KEYS[2], channel = ARGV[4], publish = ARGV[5], now = clock() }
 touch(KEYS[3])
-local operation = begin(KEYS[3], ARGV[1], ARGV[2], ARGV[3])
-if not numberAt(KEYS[1]) then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, _, over = beginOn(KEYS[1], KEYS[3], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 reclaim(permits)
 local id = raw(ARGV[7])
 if not redis.call('zscore', KEYS[2], id) then

@@ -6,7 +6,6 @@
 --         there is no semaphore}
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert touch
 local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
 local free = numberAt(KEYS[1])

@@ -5,16 +5,9 @@
 -- RETURNS 1 done, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
 -- insert publish
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local free = numberAt(KEYS[1])
-if not free then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, free, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 free = free + tonumber(ARGV[4])
 if ARGV[7] == '1' then
   redis.call('set', KEYS[1], free, 'keepttl')

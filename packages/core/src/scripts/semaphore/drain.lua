@@ -4,15 +4,8 @@
 -- RETURNS how many were taken, -1 over (a late copy, or cancelled)
 -- RETRY   safe: an operation counts once
 -- insert counter/operation
--- insert counter/number
-local operation = begin(KEYS[2], ARGV[1], ARGV[2], ARGV[3])
-local free = numberAt(KEYS[1])
-if not free then
-  return NOT_A_NUMBER
-end
-if operation.outcome then
-  return operation.outcome
-end
+local operation, free, over = beginOn(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])
+if over then return over end
 if free > 0 then
   -- Before what is kept, as in acquire. SET takes the time to live away, as Redisson's does.
   redis.call('set', KEYS[1], '0')
