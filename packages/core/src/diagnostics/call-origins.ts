@@ -26,22 +26,6 @@ export class CallOrigins {
     }
   }
 
-  /** `finish`, but the hold that comes of the call is known by where that was made. */
-  noted<O extends { readonly kind: string; readonly hold?: object }, R>(
-    calledFrom: Error | null,
-    finish: (obtained: O) => R,
-  ): (obtained: O) => R {
-    if (!calledFrom) {
-      return finish
-    }
-    return (obtained) => {
-      if (obtained.hold) {
-        this.keep(obtained.hold, calledFrom)
-      }
-      return finish(obtained)
-    }
-  }
-
   find(of: object | undefined): Error | undefined {
     return of && this.origins.get(of)
   }

@@ -36,16 +36,10 @@ export class CallReports {
   readonly origins: CallOrigins
   /** Also of waits that are none for a lock or permits. */
   readonly waits: WaitReporter
-  private readonly clientId: string
-  private readonly events: EventHub
-  private readonly lastHolders: LastSeenHolders
 
   constructor(private readonly parts: CallReportsParts) {
     this.origins = parts.origins
     this.waits = parts.waits
-    this.clientId = parts.clientId
-    this.events = parts.events
-    this.lastHolders = parts.lastHolders
   }
 
   /** Whether calls or holds have a subscriber, who is called in the caller's async context. */
@@ -68,7 +62,15 @@ export class CallReports {
     calledFrom: Error | null,
     finish: (obtained: O) => R,
   ): (obtained: O) => R {
-    return calledFrom ? this.origins.noted(calledFrom, finish) : finish
+    if (!calledFrom) {
+      return finish
+    }
+    return (obtained) => {
+      if (obtained.hold) {
+        this.origins.keep(obtained.hold, calledFrom)
+      }
+      return finish(obtained)
+    }
   }
 
   /** Publishes that a call begins. Null without subscribers. */
@@ -76,38 +78,38 @@ export class CallReports {
     if (!isCallSeen()) {
       return null
     }
-    const publication = new CallPublication(lockName, kind, this.clientId, startedAt)
+    const publication = new CallPublication(lockName, kind, this.parts.clientId, startedAt)
     publication.begun()
     return publication
   }
 
   /** Publishes that a hold begins. Null without subscribers. */
   held(held: HeldThing, startedAt: number): HoldPublication | null {
-    return isHoldSeen() ? new HoldPublication(held, this.clientId, startedAt) : null
+    return isHoldSeen() ? new HoldPublication(held, this.parts.clientId, startedAt) : null
   }
 
   /** Whether a refusal should name the holder's note: somebody hears of this call before it has tried again. */
   wantsNote(key: string): boolean {
-    return this.lastHolders.byKey.has(key) || isCallSeen() || this.events.heard.has('waiting')
+    return this.parts.lastHolders.byKey.has(key) || isCallSeen() || this.parts.events.heard.has('waiting')
   }
 
   refused(key: string, reply: HolderInReply): void {
-    this.lastHolders.note(key, reply)
+    this.parts.lastHolders.note(key, reply)
   }
 
   /** The holder seen last, if a caller of this client was refused and waits. */
   holderOf(key: string): LockHolder | undefined {
-    return this.lastHolders.byKey.has(key) ? this.lastHolders.holderOf(key) : undefined
+    return this.parts.lastHolders.byKey.has(key) ? this.parts.lastHolders.holderOf(key) : undefined
   }
 
   /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */
   forgetHolder(key: string): void {
-    this.lastHolders.byKey.delete(key)
+    this.parts.lastHolders.byKey.delete(key)
   }
 
   /** The call sleeps, or is queued behind others. @returns whether `ended` has to be told */
   parked(wait: ReportedWait, place: Position): boolean {
-    const { observer, heard } = this.events
+    const { observer, heard } = this.parts.events
     const isHeard = observer !== null || wait.isUnlimited || heard.has('waiting')
     if (isHeard) {
       this.waits.parked(wait, place)

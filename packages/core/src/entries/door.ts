@@ -88,6 +88,7 @@ export {
   isToken,
   numberFrom,
   numbers,
+  pairsIn,
   parts,
   releasedOrGiven,
   texts,
@@ -101,10 +102,9 @@ export { type ReplyHandler, handleReply, identity } from '../runtime/reply-handl
 export { jittered, randomHex } from '../runtime/runtime.js'
 export { showsOnly } from '../runtime/shows-only.js'
 export { type AcquireReply, granted, parseAcquired } from '../scripts/acquire-reply.js'
-export { isForeignCount } from '../scripts/foreign-lock.js'
-export { type ReleaseReply, parseReleased } from '../scripts/lock.js'
+export { type ReleaseReply, holdsIn, parseReleased } from '../scripts/lock.js'
 export { type NoteRequest, wantedNote } from '../scripts/note.js'
-export { type CommandStamp, REPLAY_GUARD_TTL_MS } from '../scripts/replay-guard.js'
+export { type CommandStamp, REPLAY_GUARD_TTL_MS, argvOfStamp } from '../scripts/replay-guard.js'
 
 /** @throws InvalidArgumentError it is no client, or a test double, which has nothing to observe */
 export function sessionOf(locks: LockClient): LockServices {

@@ -57,32 +57,22 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
   }
 
   private async take(
-    { owner, holds, stamp }: HoldChange,
+    change: HoldChange,
     { leaseMs, waits, note, maxWaiting }: AcquireTerms,
   ): Promise<FairAcquireReply> {
     const { line, session } = this
+    const { owner } = change
     const { fairQueue } = session
     const arrival = waits ? fairQueue.enter(line, owner).arrival : DOES_NOT_WAIT
     const { alive } = fairQueue
-    const tombstoneKey = this.tombstoneKey(owner)
     // Whoever stands in the queue already, or has stood there, keeps its place.
     const most = arrival === NOT_IN_LINE ? maxWaiting : undefined
-    const change = {
-      line,
-      tombstoneKey,
-      owner,
-      holds,
-      leaseMs,
-      stamp,
-      alive,
-      arrival,
-      note,
-      maxWaiting: most,
-    }
+    const terms = { line, leaseMs, alive, arrival, note, maxWaiting: most }
+    const given = { ...this.argumentsOf(change), ...terms }
     let sentAt = 0
     const send = (): Promise<FairAcquireReply> => {
       sentAt = session.runtime.now()
-      return acquire(session.runner, change)
+      return acquire(session.runner, given)
     }
     const rejoins = arrival === NOT_IN_LINE ? fairQueue.rejoins : null
     const answer = rejoins ? rejoins.enter(this.key, fairQueue.countAt(this.key), send) : send()
@@ -130,16 +120,14 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
     return rename(this.session.runner, { line: this.line, ...renaming })
   }
 
-  release<T>(
-    { owner, holds, stamp, passedTo }: HoldChange,
-    handler: ReplyHandler<ReleaseReply, T>,
-  ): Promise<T> {
+  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { line, session, isNoted } = this
+    const { owner, holds, passedTo } = change
     const { fairQueue, runner } = session
     if (holds === 0) {
       fairQueue.leave(owner)
     }
-    const given = { line, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, passedTo, isNoted }
+    const given = { ...this.argumentsOf(change), line, passedTo, isNoted }
     const send = (): Promise<ReleaseReply> => release(runner, given)
     const rejoins = holds === 0 ? fairQueue.rejoins : null
     const answer = rejoins ? rejoins.release(this.key, fairQueue.countAt(this.key), send) : send()

@@ -39,20 +39,9 @@ export class FencedProtocol extends SingleOwnerProtocol {
       return super.acquire(change, terms, handler)
     }
     const { lockName, key, tokenKey } = this
-    const { owner, holds, stamp } = change
-    const { tokens, tokenTtlMs } = this.rule
-    const tombstoneKey = this.tombstoneKey(owner)
-    const lock = {
-      lockName,
-      key,
-      tombstoneKey,
-      owner,
-      holds,
-      leaseMs: terms.leaseMs,
-      stamp,
-      note: terms.note,
-    }
-    return this.session.runner.ask(acquireFencedCall({ ...lock, tokenKey, tokens, tokenTtlMs }), handler)
+    const { leaseMs, note } = terms
+    const command = { ...this.argumentsOf(change), lockName, key, leaseMs, note, tokenKey, ...this.rule }
+    return this.session.runner.ask(acquireFencedCall(command), handler)
   }
 
   latestToken(): Promise<string> {

@@ -16,6 +16,7 @@ import {
   type ForceOutcome,
   type ForceReleaseReply,
   type NamedOwners,
+  type HoldArguments,
   type LockFacts,
   type LockState,
   type ReleaseReply,
@@ -26,6 +27,14 @@ import type { KindServices } from './services.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-commands.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from './lock-protocol.js'
 import type { LocalPassing } from '../pass/local-pass.js'
+
+/** The key was overwritten with another type: the lock is gone. */
+export function nullIfOverwritten(error: unknown): null {
+  if (error instanceof WrongTypeError) {
+    return null
+  }
+  throw error
+}
 
 /** The base of the locks that are one hash `owner -> holds` with a time to live. */
 export abstract class HashProtocol implements LockProtocol {
@@ -127,21 +136,17 @@ export abstract class HashProtocol implements LockProtocol {
   }
 
   async remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
-    try {
-      const { ttlMs, holds } = await this.inspect(timeoutMs)
-      return entry.field.find(holds) === undefined ? null : ttlMs
-    } catch (error) {
-      // The key was overwritten with another type.
-      if (error instanceof WrongTypeError) {
-        return null
-      }
-      throw error
-    }
+    const state = await this.inspect(timeoutMs).catch(nullIfOverwritten)
+    return state && entry.field.find(state.holds) !== undefined ? state.ttlMs : null
   }
 
   /** Whether holds of this client may have notes. */
   protected get isNoted(): boolean {
     return this.session.options.describeHolds !== undefined
+  }
+
+  protected argumentsOf({ owner, holds, stamp }: HoldChange): HoldArguments {
+    return { tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
   }
 
   protected tombstoneKey(owner: string): string {

@@ -1,6 +1,6 @@
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { enclosing, heldByAncestor, type CallSite } from '../context/context.js'
-import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { SelfDeadlockError } from '../errors.js'
 import { INBOX_PREFIX, localName, writeOwner } from '../keys.js'
 import { handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import type { ForceReleaseReply, LockState, NamedOwners, ReleaseReply } from '../scripts/lock.js'
@@ -21,7 +21,7 @@ import {
 import type { ShortenReply } from '../scripts/shorten.js'
 import type { KindServices } from './services.js'
 import { heartbeatOf } from '../options.js'
-import { HashProtocol } from './hash-protocol.js'
+import { HashProtocol, nullIfOverwritten } from './hash-protocol.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-commands.js'
 import type { CallerLine, QueueCandidate } from './lock-protocol.js'
@@ -127,36 +127,28 @@ export class ReadProtocol extends ReadWriteProtocol {
   }
 
   acquire<T>(
-    { owner, holds, stamp }: HoldChange,
+    change: HoldChange,
     { leaseMs, rule }: AcquireTerms,
     handler: ReplyHandler<AcquireReply, T>,
   ): Promise<T> {
     const { keys, session } = this
     const { besideOwner, skipsQueue } = rule
     const yieldsToWriters = this.yieldsToWriters && !skipsQueue
-    const tombstoneKey = this.tombstoneKey(owner)
-    const given = { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters }
+    const given = { ...this.argumentsOf(change), keys, leaseMs, besideOwner, yieldsToWriters }
     return handleReply(acquireRead(session.runner, given), handler)
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session } = this
-    const given = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp }
+    const given = { ...this.argumentsOf(change), keys }
     return handleReply(releaseRead(session.runner, given), handler)
   }
 
   /** Shortens the lease of the reader alone: the lock lasts as long as the longest lease of all readers, until that one releases. */
   override remaining(entry: LockEntry, timeoutMs?: number): Promise<number | null> {
     const { keys, session } = this
-    return remainingRead(session.runner, { keys, owner: entry.holder.owner, timeoutMs }).catch(
-      (error: unknown) => {
-        // The key was overwritten with another type.
-        if (error instanceof WrongTypeError) {
-          return null
-        }
-        throw error
-      },
-    )
+    const given = { keys, owner: entry.holder.owner, timeoutMs }
+    return remainingRead(session.runner, given).catch(nullIfOverwritten)
   }
 
   override async extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'> {
@@ -198,22 +190,18 @@ export class WriteProtocol extends ReadWriteProtocol {
     return handleReply(this.take(change, terms), handler)
   }
 
-  private async take(
-    { owner, holds, stamp }: HoldChange,
-    { leaseMs, waits, note }: AcquireTerms,
-  ): Promise<AcquireReply> {
+  private async take(change: HoldChange, { leaseMs, waits, note }: AcquireTerms): Promise<AcquireReply> {
     const { keys, session } = this
     // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
     const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
-    const tombstoneKey = this.tombstoneKey(owner)
-    const given = { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note }
+    const given = { ...this.argumentsOf(change), keys, leaseMs, announceForMs, note }
     const reply = await acquireWrite(session.runner, given)
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply
   }
 
-  release<T>({ owner, holds, stamp }: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
+  release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { keys, session, isNoted } = this
-    const given = { keys, tombstoneKey: this.tombstoneKey(owner), owner, holds, stamp, isNoted }
+    const given = { ...this.argumentsOf(change), keys, isNoted }
     return handleReply(releaseWrite(session.runner, given), handler)
   }
 

@@ -25,6 +25,11 @@ export function isList(reply: unknown): reply is readonly unknown[] {
   return Array.isArray(reply)
 }
 
+/** The pairs of a list that alternates between two things, as Redis returns a hash. */
+export function pairsIn<T = unknown>(list: readonly T[]): (readonly [T, T])[] {
+  return Array.from({ length: list.length >> 1 }, (_, i) => [list[2 * i] as T, list[2 * i + 1] as T] as const)
+}
+
 /** A whole number from `least` to `most`. */
 export function numberFrom(least: number, most = Number.POSITIVE_INFINITY): Shape {
   return (reply) => {

@@ -3,6 +3,10 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, releasedOrGiven, numberFrom, anyNumber, facts } from '../redis/shapes.js'
 import {
+  argvOfRelease,
+  argvOfTake,
+  type HoldArguments,
+  type TakeArguments,
   parseReleased,
   parseRenamed,
   parseForced,
@@ -15,7 +19,6 @@ import {
 import { noteIn, wantedNote, type NoteRequest } from './note.js'
 import { granted, parseAcquired, type AcquireReply, type HeldReply } from './acquire-reply.js'
 import { isForeignCount, type NamedKey } from './foreign-lock.js'
-import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 
 /** The keys and settings that the scripts of one fair lock share. Durations in milliseconds. */
 export interface FairLine {
@@ -89,14 +92,8 @@ function grantArguments(runner: ScriptRunner, { channels }: FairLine): string[] 
 
 export const acquireScript = defineScript('fair-lock/acquire', acquiredOrHeld(9))
 
-export interface FairAcquireArguments {
+export interface FairAcquireArguments extends TakeArguments {
   readonly line: FairLine
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
-  readonly holds: number
-  readonly leaseMs: number
-  readonly stamp: CommandStamp
   readonly alive: SignOfLife
   /** The number this owner came at; '0': none yet, '-1': it does not wait. */
   readonly arrival: string
@@ -116,14 +113,9 @@ export interface FairHeldReply extends HeldReply {
 export type FairAcquireReply = Exclude<AcquireReply, HeldReply> | FairHeldReply
 
 export function acquire(runner: ScriptRunner, given: FairAcquireArguments): Promise<FairAcquireReply> {
-  const { line, tombstoneKey, owner, holds, leaseMs, stamp, alive, arrival } = given
+  const { line, tombstoneKey, alive, arrival } = given
   const args = [
-    owner,
-    `${holds}`,
-    `${leaseMs}`,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+    ...argvOfTake(given),
     alive.clientId,
     `${alive.aliveForMs}`,
     line.patience,
@@ -182,13 +174,9 @@ function holderIn(holder: string, holds: unknown): Pick<HeldReply, 'holder' | 'h
 
 export const releaseScript = defineScript('fair-lock/release', releasedOrGiven)
 
-export interface FairReleaseArguments {
+/** A full release leaves the queue, too. */
+export interface FairReleaseArguments extends HoldArguments {
   readonly line: FairLine
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 0 releases the lock, and the place in the queue. */
-  readonly holds: number
-  readonly stamp: CommandStamp
   /** Waiters that it was passed on to and that Redis has in the queue. */
   readonly passedTo: readonly string[]
   /** The hold may have a note. */
@@ -196,18 +184,8 @@ export interface FairReleaseArguments {
 }
 
 export function release(runner: ScriptRunner, given: FairReleaseArguments): Promise<ReleaseReply> {
-  const { line, tombstoneKey, owner, holds, stamp, passedTo, isNoted } = given
-  const { sequence, tombstoneThrough } = stamp
-  const args = [
-    owner,
-    `${holds}`,
-    `${sequence}`,
-    `${tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
-    line.patience,
-    ...grantArguments(runner, line),
-    ...passedTo,
-  ]
+  const { line, tombstoneKey, passedTo, isNoted } = given
+  const args = [...argvOfRelease(given), line.patience, ...grantArguments(runner, line), ...passedTo]
   const keys = [...line.keys, tombstoneKey, ...(isNoted ? [noteKey(line.keys[0] ?? '')] : [])]
   return runner.run({ script: releaseScript, keys, args, parse: parseReleased, lockName: line.lockName })
 }

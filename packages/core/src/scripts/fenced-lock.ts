@@ -3,7 +3,7 @@ import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, either, isToken, parts } from '../redis/shapes.js'
-import { argsOf, type AcquireArguments } from './lock.js'
+import { argvOfTake, type AcquireArguments } from './lock.js'
 import { wantedNote } from './note.js'
 import { granted, parseAcquire, type AcquireReply } from './acquire-reply.js'
 
@@ -25,7 +25,7 @@ export interface AcquireFencedArguments extends AcquireArguments {
 export function acquireFencedCall(given: AcquireFencedArguments): ScriptCall<AcquireReply> {
   const { lockName, key, tombstoneKey, tokenKey, tokens, tokenTtlMs = 0, note } = given
   const keys = [key, tombstoneKey, noteKey(key), tokenKey]
-  const args = [...argsOf(given), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
+  const args = [...argvOfTake(given), note ? wantedNote(note) : '', tokens, `${tokenTtlMs}`]
   return { script: acquireFencedScript, keys, args, parse: parseAcquireFenced, granted, lockName }
 }
 

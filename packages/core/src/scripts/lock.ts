@@ -11,6 +11,7 @@ import {
   facts,
   either,
   isScalar,
+  pairsIn,
   parts,
   texts,
 } from '../redis/shapes.js'
@@ -21,17 +22,35 @@ import { REPLY_MEANINGS } from './reply-meanings.js'
 import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
-export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
-
-export interface AcquireArguments {
-  readonly lockName: string
-  readonly key: string
+/** Arguments of a script for what one owner holds, whatever the kind of lock. */
+export interface HoldArguments {
   readonly tombstoneKey: string
   readonly owner: string
-  /** The hold count to have afterwards: 1 takes a free lock, more re-enters. */
+  /** The hold count to have afterwards: 0 releases the lock, 1 takes a free one, more re-enters. */
   readonly holds: number
-  readonly leaseMs: number
   readonly stamp: CommandStamp
+}
+
+export interface TakeArguments extends HoldArguments {
+  readonly leaseMs: number
+}
+
+/** The first ARGV of every acquire: see `take.part.lua`. */
+export function argvOfTake({ owner, holds, leaseMs, stamp }: TakeArguments): string[] {
+  const { sequence, tombstoneThrough } = stamp
+  return [owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS]
+}
+
+/** The first ARGV of every release. */
+export function argvOfRelease({ owner, holds, stamp }: HoldArguments): string[] {
+  return [owner, `${holds}`, `${stamp.sequence}`, `${stamp.tombstoneThrough}`, REPLAY_GUARD_TTL_MS]
+}
+
+export const acquireScript = defineScript('lock/acquire', acquiredOrHeld(4))
+
+export interface AcquireArguments extends TakeArguments {
+  readonly lockName: string
+  readonly key: string
   readonly note?: NoteRequest | undefined
   /** If refused, it wants the holder's note. Implied by a note of its own, and by a place in the queue. */
   readonly asksForNote?: boolean
@@ -57,7 +76,7 @@ export function acquire(
 /** @param place in the queue, which the owner takes if it is refused */
 export function acquireCall(given: AcquireArguments, place?: QueuePlace): ScriptCall<AcquireReply> {
   const { lockName, key, tombstoneKey, note, asksForNote } = given
-  const args = argsOf(given)
+  const args = argvOfTake(given)
   const keys = asksForNote === true || note || place ? [key, tombstoneKey, noteKey(key)] : [key, tombstoneKey]
   if (note || place) {
     args.push(note ? wantedNote(note) : '')
@@ -69,30 +88,13 @@ export function acquireCall(given: AcquireArguments, place?: QueuePlace): Script
   return { script: acquireScript, keys, args, parse: parseAcquire, granted, lockName }
 }
 
-/** Arguments of this script and of those that include it. */
-export function argsOf({ owner, holds, leaseMs, stamp }: AcquireArguments): string[] {
-  return [
-    owner,
-    `${holds}`,
-    `${leaseMs}`,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
-  ]
-}
-
 export const releaseScript = defineScript('lock/release', anyNumber)
 
-export interface ReleaseArguments {
+export interface ReleaseArguments extends HoldArguments {
   readonly lockName: string
   readonly key: string
-  readonly tombstoneKey: string
   /** The channel for the announcement; null: it is not announced. */
   readonly channel: string | null
-  readonly owner: string
-  /** The hold count to have afterwards: 0 releases the lock. */
-  readonly holds: number
-  readonly stamp: CommandStamp
   /** The hold may have a note. */
   readonly isNoted?: boolean
   /** The queue of waiters that can be granted the lock. */
@@ -122,31 +124,15 @@ export function releaseCall(
   runner: Pick<ScriptRunner, 'announcementOn'>,
   given: ReleaseArguments,
 ): ScriptCall<ReleaseReply> {
-  const {
-    lockName,
-    key,
-    tombstoneKey,
-    channel,
-    owner,
-    holds,
-    stamp,
-    isNoted,
-    queueKey,
-    unqueuedListeners,
-    tellsQueueAlone,
-  } = given
-  const args = [
-    owner,
-    `${holds}`,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+  const { lockName, key, tombstoneKey, channel, holds, stamp, isNoted, queueKey, unqueuedListeners } = given
+  const args = argvOfRelease(given)
+  args.push(
     channel ?? '',
     channel === null ? '' : runner.announcementOn(channel),
     unqueuedListeners === undefined ? '' : `${unqueuedListeners}`,
     INBOX_PREFIX,
-  ]
-  if (tellsQueueAlone === true) {
+  )
+  if (given.tellsQueueAlone === true) {
     args.push('1')
   }
   const keys = [key, queueKey]
@@ -360,11 +346,8 @@ const OWNER = /^[^:]+:\d+(:write)?$/
 
 /** Tells whether a key is a lock, by the rule of `shape.part.lua`. */
 function parseState(reply: unknown): LockState {
-  const [ttlMs, ...pairs] = reply as [unknown, ...string[]]
-  const fields = new Map<string, string>()
-  for (let i = 0; i + 1 < pairs.length; i += 2) {
-    fields.set(pairs[i] as string, String(pairs[i + 1]))
-  }
+  const [ttlMs, ...pairs] = reply as unknown[]
+  const fields = new Map(pairsIn(pairs).map(([field, value]) => [String(field), String(value)]))
   const isReadWrite = /^(read|write)$/.test(fields.get('mode') ?? '') && fields.delete('mode')
   const isLock =
     (isReadWrite || fields.size < 2) &&
@@ -428,24 +411,25 @@ function parseFacts(reply: unknown): LockFacts | null {
     return null
   }
   const [ttlMs, fields, token, inLine, writers, notedOwner, ...note] = reply as ExplainAnswer
-  const values = new Map<string, string>()
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    values.set(fields[i] as string, fields[i + 1] as string)
-  }
-  const isForeign = isForeignCount(fields[1])
-  const mode = isForeign ? undefined : (values.get('mode') as LockFacts['mode'])
-  if (!isForeign) {
-    values.delete('mode')
-  }
   return {
+    ...holdsIn(fields),
     ttlMs: Number(ttlMs),
-    mode,
     token,
     inLine: Number(inLine),
     waitingWriters: Number(writers),
-    holds: new Map([...values].map(([owner, holds]) => [owner, isForeign ? 1 : Number(holds)])),
-    isForeign,
     notedOwner,
     note: noteIn(note),
   }
+}
+
+/** Reads the fields of a lock, or the text of another library's string with its count. */
+export function holdsIn(fields: readonly string[]): Pick<LockFacts, 'mode' | 'holds' | 'isForeign'> {
+  const isForeign = isForeignCount(fields[1])
+  if (isForeign) {
+    return { mode: undefined, holds: new Map([[fields[0] ?? '', 1]]), isForeign }
+  }
+  const values = new Map<string, unknown>(pairsIn(fields))
+  const mode = values.get('mode') as LockFacts['mode']
+  values.delete('mode')
+  return { mode, holds: new Map([...values].map(([owner, holds]) => [owner, Number(holds)])), isForeign }
 }

@@ -3,6 +3,10 @@ import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { acquiredOrHeld, anyNumber, numberFrom, numbers } from '../redis/shapes.js'
 import {
+  argvOfRelease,
+  argvOfTake,
+  type HoldArguments,
+  type TakeArguments,
   parseReleased,
   renewBy,
   parseForced,
@@ -14,7 +18,6 @@ import {
 } from './lock.js'
 import { wantedNote, type NoteRequest } from './note.js'
 import { granted, parseShared, type AcquireReply } from './acquire-reply.js'
-import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
 import { shortenBy, type ShortenArguments, type ShortenReply } from './shorten.js'
 
 /** The keys that the scripts of one read-write lock share. */
@@ -34,14 +37,8 @@ export function readWriteKeys(lockName: string, lock: string): ReadWriteKeys {
 
 export const acquireReadScript = defineScript('read-lock/acquire', acquiredOrHeld(4))
 
-export interface ReadAcquireArguments {
+export interface ReadAcquireArguments extends TakeArguments {
   readonly keys: ReadWriteKeys
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
-  readonly holds: number
-  readonly leaseMs: number
-  readonly stamp: CommandStamp
   /** The write owner that reads besides; '' for none. */
   readonly besideOwner: string
   /** Behind writers that wait. */
@@ -49,16 +46,12 @@ export interface ReadAcquireArguments {
 }
 
 export function acquireRead(runner: ScriptRunner, given: ReadAcquireArguments): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, besideOwner, yieldsToWriters } = given
+  const { keys, tombstoneKey, owner, besideOwner, yieldsToWriters } = given
   const { lockName, lock, writers } = keys
-  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: acquireReadScript,
     keys: [lock, tombstoneKey, writers, readTimeouts(lock, owner), noteKey(lock)],
-    args: [
-      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
-      ...[besideOwner, yieldsToWriters ? '1' : '0'],
-    ],
+    args: [...argvOfTake(given), besideOwner, yieldsToWriters ? '1' : '0'],
     parse: parseShared,
     granted,
     lockName,
@@ -67,27 +60,18 @@ export function acquireRead(runner: ScriptRunner, given: ReadAcquireArguments): 
 
 export const releaseReadScript = defineScript('read-lock/release', numberFrom(0, 3))
 
-export interface ReadReleaseArguments {
+export interface ReadReleaseArguments extends HoldArguments {
   readonly keys: ReadWriteKeys
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 0 releases the lock. */
-  readonly holds: number
-  readonly stamp: CommandStamp
 }
 
 export function releaseRead(runner: ScriptRunner, given: ReadReleaseArguments): Promise<ReleaseReply> {
-  const { keys, tombstoneKey, owner, holds, stamp } = given
+  const { keys, tombstoneKey, owner } = given
   const { lockName, lock, channel } = keys
   const strangers = otherReadersTimeouts(lock)
-  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseReadScript,
     keys: [lock, tombstoneKey, readTimeouts(lock, owner), strangers.before],
-    args: [
-      ...[owner, `${holds}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
-      ...[channel, runner.announcementOn(channel), strangers.behind],
-    ],
+    args: [...argvOfRelease(given), channel, runner.announcementOn(channel), strangers.behind],
     parse: parseReleased,
     lockName,
   })
@@ -146,31 +130,20 @@ export function shortenWrite(runner: ScriptRunner, given: ShortenArguments): Pro
 
 export const acquireWriteScript = defineScript('write-lock/acquire', acquiredOrHeld(4))
 
-export interface WriteAcquireArguments {
+export interface WriteAcquireArguments extends TakeArguments {
   readonly keys: ReadWriteKeys
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 1 takes the lock, more re-enters. */
-  readonly holds: number
-  readonly leaseMs: number
-  readonly stamp: CommandStamp
   /** How long readers stand back for it when it is refused, ms; 0: it does not wait. */
   readonly announceForMs: number
   readonly note?: NoteRequest | undefined
 }
 
 export function acquireWrite(runner: ScriptRunner, given: WriteAcquireArguments): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, holds, leaseMs, stamp, announceForMs, note } = given
+  const { keys, tombstoneKey, announceForMs, note } = given
   const { lockName, lock, writers } = keys
-  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: acquireWriteScript,
     keys: [lock, tombstoneKey, writers, noteKey(lock)],
-    args: [
-      ...[owner, `${holds}`, `${leaseMs}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
-      `${announceForMs}`,
-      ...(note ? [wantedNote(note)] : []),
-    ],
+    args: [...argvOfTake(given), `${announceForMs}`, ...(note ? [wantedNote(note)] : [])],
     parse: parseShared,
     granted,
     lockName,
@@ -179,29 +152,20 @@ export function acquireWrite(runner: ScriptRunner, given: WriteAcquireArguments)
 
 export const releaseWriteScript = defineScript('write-lock/release', numberFrom(0))
 
-export interface WriteReleaseArguments {
+export interface WriteReleaseArguments extends HoldArguments {
   readonly keys: ReadWriteKeys
-  readonly tombstoneKey: string
-  readonly owner: string
-  /** The hold count to have afterwards: 0 releases the lock. */
-  readonly holds: number
-  readonly stamp: CommandStamp
   /** The hold may have a note. */
   readonly isNoted?: boolean
 }
 
 export function releaseWrite(runner: ScriptRunner, given: WriteReleaseArguments): Promise<ReleaseReply> {
-  const { keys, tombstoneKey, owner, holds, stamp, isNoted } = given
+  const { keys, tombstoneKey, isNoted } = given
   const { lockName, lock, writers, channel } = keys
   const strangers = otherReadersTimeouts(lock)
-  const { sequence, tombstoneThrough } = stamp
   return runner.run({
     script: releaseWriteScript,
     keys: [lock, tombstoneKey, writers, strangers.before, ...(isNoted ? [noteKey(lock)] : [])],
-    args: [
-      ...[owner, `${holds}`, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS],
-      ...[channel, runner.announcementOn(channel), strangers.behind],
-    ],
+    args: [...argvOfRelease(given), channel, runner.announcementOn(channel), strangers.behind],
     parse: parseReleased,
     lockName,
   })

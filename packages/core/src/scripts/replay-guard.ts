@@ -11,3 +11,8 @@ export interface CommandStamp {
 
 // How late a copy may arrive: as long as some proxy between us and Redis keeps the bytes of a broken connection.
 export const REPLAY_GUARD_TTL_MS = `${5 * 60_000}`
+
+/** The ARGV by which a script tells late copies. */
+export function argvOfStamp({ sequence, tombstoneThrough }: CommandStamp): readonly string[] {
+  return [`${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS]
+}

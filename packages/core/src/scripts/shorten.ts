@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import type { Script } from '../redis/script.js'
 import { REPLY_MEANINGS } from './reply-meanings.js'
-import { REPLAY_GUARD_TTL_MS, type CommandStamp } from './replay-guard.js'
+import { argvOfStamp, type CommandStamp } from './replay-guard.js'
 
 /** Makes the lease of an owner end sooner; the same for each kind of lock, whose scripts differ. */
 export interface ShortenArguments {
@@ -24,9 +24,8 @@ export function shortenBy(
   { lockName, owner, leaseMs, stamp }: ShortenArguments,
   more: { readonly keys: string[]; readonly args: readonly string[] },
 ): Promise<ShortenReply> {
-  const { sequence, tombstoneThrough } = stamp
   const lease = leaseMs === null ? '' : `${leaseMs}`
-  const args = [owner, lease, `${sequence}`, `${tombstoneThrough}`, REPLAY_GUARD_TTL_MS, ...more.args]
+  const args = [owner, lease, ...argvOfStamp(stamp), ...more.args]
   const parse = (reply: unknown): ShortenReply => REPLY_MEANINGS.shorten[Number(reply)] ?? 'lost'
   return runner.run({ script, keys: more.keys, args, parse, lockName })
 }

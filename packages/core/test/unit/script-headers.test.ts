@@ -125,7 +125,7 @@ describe.each(scripts)('%s', (file) => {
     const keyed = calls.filter(([, command]) => !/^(s?publish|pubsub)$/.test(command ?? ''))
     expect(keyed.length).toBeGreaterThan(0)
     for (const [, , key] of keyed) {
-      expect(key).toMatch(/^(KEYS\[\d+\]|key|timeout)( \.\. .*)?$/)
+      expect(key).toMatch(/^(KEYS\[(\d+|i|#KEYS)\]|key|timeout)( \.\. .*)?$/)
     }
   })
 

@@ -20,7 +20,7 @@ import {
   yesOrNo,
   parseReleased,
   type ReleaseReply,
-  REPLAY_GUARD_TTL_MS,
+  argvOfStamp,
   type CommandStamp,
 } from '../door.js'
 import { electionSources } from './lua-sources.js'
@@ -104,9 +104,7 @@ export function release(runner: ScriptRunner, given: EndArguments): Promise<Rele
   const unlock = unlockChannel(key)
   const args = [
     owner,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+    ...argvOfStamp(stamp),
     `${Math.ceil(patienceMs)}`,
     INBOX_PREFIX,
     unlock,
@@ -190,7 +188,9 @@ export interface AskArguments extends ElectionKeys {
   readonly question: string
 }
 
-export type AskReply = 'will' | 'asked' | 'not-in-line' | 'lost'
+/** By the number that the script answers; below 0: lost. */
+const ASKED = ['not-in-line', 'asked', 'will'] as const
+export type AskReply = (typeof ASKED)[number] | 'lost'
 
 export function ask(runner: ScriptRunner, given: AskArguments): Promise<AskReply> {
   const { lockName, key, owner, candidate, question } = given
@@ -200,16 +200,7 @@ export function ask(runner: ScriptRunner, given: AskArguments): Promise<AskReply
 }
 
 function parseAsked(reply: unknown): AskReply {
-  switch (Number(reply)) {
-    case 2:
-      return 'will'
-    case 1:
-      return 'asked'
-    case 0:
-      return 'not-in-line'
-    default:
-      return 'lost'
-  }
+  return ASKED[Number(reply)] ?? 'lost'
 }
 
 export const acceptScript = defineEntryScript(electionSources, 'election/accept', yesOrNo)

@@ -3,17 +3,10 @@
 -- ARGV    none
 -- RETURNS for each its type, none if it does not exist, and its ttl, ms
 -- RETRY   safe: changes nothing
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-  redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 local answer = {}
-local function add(key)
-  answer[#answer + 1] = redis.call('type', key).ok
-  answer[#answer + 1] = redis.call('pttl', key)
-end
 for i = 1, #KEYS - 1 do
-  add(KEYS[i])
+  answer[#answer + 1] = redis.call('type', KEYS[i]).ok
+  answer[#answer + 1] = redis.call('pttl', KEYS[i])
 end
 return answer

@@ -15,11 +15,7 @@ local nowUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(nowUs / 1000)
 local most = tonumber(ARGV[1])
 -- A write that changes nothing: a demoted primary refuses it, instead of an answer from stale data.
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-  redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 
 local function waitersAt(q, queue, writers, isReadWrite)
   if isReadWrite then

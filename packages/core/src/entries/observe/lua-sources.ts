@@ -13,18 +13,11 @@ ${clock}redis.call('del', KEYS[2])
 return redis.call('zrangebyscore', KEYS[1], clock(), '+inf', 'withscores')
 `,
   'observe/keys': `-- Holdfast: observe/keys
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 local answer = {}
-local function add(key)
-answer[#answer + 1] = redis.call('type', key).ok
-answer[#answer + 1] = redis.call('pttl', key)
-end
 for i = 1, #KEYS - 1 do
-add(KEYS[i])
+answer[#answer + 1] = redis.call('type', KEYS[i]).ok
+answer[#answer + 1] = redis.call('pttl', KEYS[i])
 end
 return answer
 `,
@@ -76,11 +69,7 @@ local time = redis.call('time')
 local nowUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
 local now = math.floor(nowUs / 1000)
 local most = tonumber(ARGV[1])
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 local function waitersAt(q, queue, writers, isReadWrite)
 if isReadWrite then
 local count, told = waitingWriters(writers, now, most)
@@ -128,18 +117,11 @@ end
 return answer
 `,
   'observe/read': `-- Holdfast: observe/read
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 local answer = {}
-local function add(key)
-answer[#answer + 1] = redis.call('get', key) or ''
-answer[#answer + 1] = redis.call('pttl', key)
-end
 for i = 1, #KEYS - 1 do
-add(KEYS[i])
+answer[#answer + 1] = redis.call('get', KEYS[i]) or ''
+answer[#answer + 1] = redis.call('pttl', KEYS[i])
 end
 return answer
 `,

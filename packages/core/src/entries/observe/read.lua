@@ -3,17 +3,10 @@
 -- ARGV    none
 -- RETURNS for each the report, '' if there is none, and how long it lasts, ms
 -- RETRY   safe: changes nothing
-local last = KEYS[#KEYS]
-local function touchProbe(key)
-  redis.call('del', key)
-end
-touchProbe(last)
+redis.call('del', KEYS[#KEYS])
 local answer = {}
-local function add(key)
-  answer[#answer + 1] = redis.call('get', key) or ''
-  answer[#answer + 1] = redis.call('pttl', key)
-end
 for i = 1, #KEYS - 1 do
-  add(KEYS[i])
+  answer[#answer + 1] = redis.call('get', KEYS[i]) or ''
+  answer[#answer + 1] = redis.call('pttl', KEYS[i])
 end
 return answer

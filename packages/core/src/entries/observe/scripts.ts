@@ -1,5 +1,5 @@
 import {
-  isForeignCount,
+  holdsIn,
   type ScriptRunner,
   defineEntryScript,
   anyNumber,
@@ -8,6 +8,7 @@ import {
   isList,
   isScalar,
   numberFrom,
+  pairsIn,
   parts,
   texts,
   type Shape,
@@ -88,31 +89,19 @@ function parseLook(reply: unknown): LookReply | null {
     return null
   }
   const [ttlMs, fields, token, notedOwner, heldMs, queue, waiting, waiters] = reply as LookAnswer
-  const isForeign = isForeignCount(fields[1])
-  const values = new Map(pairsIn(fields) as (readonly [string, string])[])
-  const mode = isForeign ? undefined : (values.get('mode') as LookReply['mode'])
-  if (!isForeign) {
-    values.delete('mode')
-  }
   const owner = String(notedOwner)
   return {
+    ...holdsIn(fields),
     ttlMs: Number(ttlMs),
-    mode,
-    isForeign,
     token: String(token),
     queue,
     waiting: Number(waiting),
-    holds: new Map([...values].map(([each, holds]) => [each, isForeign ? 1 : Number(holds)])),
     noted: owner === '' ? undefined : { owner, heldMs: Math.max(0, Number(heldMs)) },
     waiters: pairsIn(waiters).map(([each, waitedMs]) => ({
       owner: String(each),
       waitedMs: waitedMs === '' ? undefined : Number(waitedMs),
     })),
   }
-}
-
-function pairsIn(list: readonly unknown[]): (readonly [unknown, unknown])[] {
-  return Array.from({ length: list.length >> 1 }, (_, i) => [list[2 * i], list[2 * i + 1]] as const)
 }
 
 export const reportScript = defineEntryScript(observeSources, 'observe/report', numberFrom(1, 1))
@@ -128,13 +117,11 @@ export interface ReportArguments {
 
 export function keepReport(runner: ScriptRunner, given: ReportArguments): Promise<void> {
   const { clientsKey, reportKey, clientId, ttlMs, text } = given
-  const args = [clientId, `${ttlMs}`, text]
-  return runner.run({
-    script: reportScript,
-    keys: [reportKey, clientsKey],
-    args,
-    parse: nothing,
-  })
+  const [keys, args] = [
+    [reportKey, clientsKey],
+    [clientId, `${ttlMs}`, text],
+  ]
+  return runner.run({ script: reportScript, keys, args, parse: nothing })
 }
 
 export const clientsScript = defineEntryScript(observeSources, 'observe/clients', scalars)

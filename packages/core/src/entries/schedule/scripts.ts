@@ -1,4 +1,13 @@
-import { type ScriptRunner, defineEntryScript, numberFrom, numbers, yesOrNo, parts, texts } from '../door.js'
+import {
+  type ScriptRunner,
+  defineEntryScript,
+  numberFrom,
+  numbers,
+  pairsIn,
+  yesOrNo,
+  parts,
+  texts,
+} from '../door.js'
 import { scheduleSources } from './lua-sources.js'
 
 /** One schedule: the lock of its name, and its ticks in the same slot. */
@@ -61,13 +70,8 @@ function parseBegun(reply: unknown): BeginReply {
     case 6:
       return { kind: 'too-far-ahead', now: first as number }
     case 7: {
-      const [tick, ...missed] = others
-      return {
-        kind: 'begun',
-        tick: tick as number,
-        missed: missed.sort((a, b) => a - b),
-        apartMs: first as number,
-      }
+      const [tick = 0, ...missed] = others
+      return { kind: 'begun', tick, missed: missed.sort((a, b) => a - b), apartMs: first as number }
     }
     default:
       return { kind: 'lost' }
@@ -133,9 +137,6 @@ export function read(
 
 function parseTicks(reply: unknown): ReadReply {
   const [owners, pairs] = reply as [string[], string[]]
-  const ticks: [number, KeptTick][] = []
-  for (let i = 0; i + 1 < pairs.length; i += 2) {
-    ticks.push([Number(pairs[i]), JSON.parse(pairs[i + 1] as string) as KeptTick])
-  }
+  const ticks = pairsIn(pairs).map(([tick, kept]) => [Number(tick), JSON.parse(kept) as KeptTick] as const)
   return { owners, ticks: ticks.sort(([a], [b]) => a - b) }
 }

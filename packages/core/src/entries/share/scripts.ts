@@ -15,7 +15,7 @@ import {
   type ReleaseReply,
   wantedNote,
   type NoteRequest,
-  REPLAY_GUARD_TTL_MS,
+  argvOfStamp,
   type CommandStamp,
 } from '../door.js'
 import { shareSources } from './lua-sources.js'
@@ -102,9 +102,7 @@ export function enterCall(given: EnterArguments): ScriptCall<EnterReply> {
   const args = [
     owner,
     `${leaseMs}`,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+    ...argvOfStamp(stamp),
     note ? wantedNote(note) : '',
     `${given.freshMs}`,
     `${given.usableMs}`,
@@ -186,9 +184,7 @@ export function finishCall(given: FinishArguments): ScriptCall<FinishReply> {
   const keys = [key, tombstonePrefix(key) + owner, noteKey(key), keptResultKey(key), runResultKey(key, owner)]
   const args = [
     owner,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+    ...argvOfStamp(stamp),
     stored.kind + stored.text,
     `${RESULT_LIFE_MS}`,
     `${given.freshMs}`,

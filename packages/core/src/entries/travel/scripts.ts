@@ -17,6 +17,7 @@ import {
   parseAcquired,
   type AcquireReply,
   REPLAY_GUARD_TTL_MS,
+  argvOfStamp,
   type CommandStamp,
 } from '../door.js'
 import { travelSources } from './lua-sources.js'
@@ -74,9 +75,7 @@ export function sendAdopt(runner: ScriptRunner, given: AdoptArguments): Promise<
     owner,
     traveller,
     `${leaseMs}`,
-    `${stamp.sequence}`,
-    `${stamp.tombstoneThrough}`,
-    REPLAY_GUARD_TTL_MS,
+    ...argvOfStamp(stamp),
     note ? wantedNote(note) : '',
     ...(rule ? [rule.tokens, `${rule.tokenTtlMs ?? 0}`] : []),
   ]
