@@ -11,6 +11,7 @@ import {
   type RedLockOptions,
 } from './compound/red-lock.js'
 import type { CallSite } from './context/context.js'
+import { keepIdleLocks } from './client/open-session.js'
 import type { Session } from './client/session.js'
 import { checkDuration, checkName, checkOneOf, checkOptions } from './arguments/validate.js'
 import { backoffOf, type SpinLockOptions } from './kinds/backoff.js'
@@ -30,7 +31,6 @@ import { Lock } from './locks/lock.js'
 import { NonReentrantFairProtocol, NonReentrantProtocol } from './kinds/non-reentrant.js'
 import { READ_WRITE_LOCK_OPTIONS, ReadWriteLock, type ReadWriteLockOptions } from './locks/read-write-lock.js'
 import { ReadProtocol, WriteProtocol } from './kinds/read-write.js'
-import { keepIdleLocks } from './client/idle-locks.js'
 import { PlainProtocol } from './kinds/plain.js'
 import { SpinProtocol } from './kinds/spin.js'
 

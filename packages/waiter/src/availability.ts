@@ -2,15 +2,24 @@ import type { WaiterClock } from './clock.js'
 import { Deadline } from './deadline.js'
 import type { WaitOutcome } from './wait-request.js'
 
+/** No attempt gets a reply. */
+interface Outage {
+  /** When the first attempt without a reply was sent, monotonic ms. */
+  readonly since: number
+  /** Attempts without a reply since the last reply. */
+  readonly failures: number
+  /** The error of the latest of them. */
+  readonly error: unknown
+  readonly limit: Deadline | undefined
+}
+
 /** Tracks for a line whether its attempts get replies at all. "No reply" is neither a success nor a refusal. */
 export class Availability {
-  /** Attempts without a reply since the last reply. */
-  failures = 0
-  /** The error of the latest of them. */
-  error: unknown = undefined
+  // Both are written only here.
+  outage: Outage | undefined = undefined
+  /** Some callers are past their deadline and wait only for the first reply. */
+  someOverdue = false
   private answeredAt: number | undefined = undefined
-  private unavailableSince: number | undefined = undefined
-  private limit: Deadline | undefined = undefined
 
   /** `onTooLong`: called when no attempt has got a reply for `toleranceMs` milliseconds. */
   constructor(
@@ -20,10 +29,7 @@ export class Availability {
   ) {}
 
   get unavailableTooLong(): boolean {
-    if (this.unavailableSince === undefined) {
-      return false
-    }
-    return this.clock.now() >= this.unavailableSince + this.toleranceMs
+    return this.outage !== undefined && this.isTooLong(this.outage.since)
   }
 
   answered(): void {
@@ -37,11 +43,12 @@ export class Availability {
     if (this.answeredAt !== undefined && sentAt < this.answeredAt) {
       return
     }
-    this.failures += 1
-    this.error = error
-    if (this.unavailableSince === undefined) {
-      this.beginOutage(sentAt)
+    const { since, failures, limit } = this.outage ?? {
+      since: sentAt,
+      failures: 0,
+      limit: this.limitOf(sentAt),
     }
+    this.outage = { since, failures: failures + 1, error, limit }
     if (this.unavailableTooLong) {
       this.onTooLong()
     }
@@ -49,27 +56,27 @@ export class Availability {
 
   /** Undefined: no attempt has completed yet, in any way. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
-    if (this.unavailableSince !== undefined) {
-      return { kind: 'unavailable', error: this.error }
+    if (this.outage) {
+      return { kind: 'unavailable', error: this.outage.error }
     }
+    this.someOverdue ||= this.answeredAt === undefined
     return this.answeredAt === undefined ? undefined : { kind: 'timeout' }
   }
 
   /** Cancels the timer of an outage. */
   forgetOutage(): void {
-    this.limit?.cancel()
-    this.limit = undefined
-    this.unavailableSince = undefined
-    this.failures = 0
-    this.error = undefined
+    this.outage?.limit?.cancel()
+    this.outage = undefined
   }
 
-  private beginOutage(since: number): void {
-    this.unavailableSince = since
-    // A timer, because the limit must end waits even while an attempt hangs.
-    if (this.toleranceMs === Infinity || this.unavailableTooLong) {
-      return
-    }
-    this.limit = new Deadline(this.clock, since + this.toleranceMs, this.onTooLong)
+  private isTooLong(since: number): boolean {
+    return this.clock.now() >= since + this.toleranceMs
+  }
+
+  /** A timer, because the limit must end waits even while an attempt hangs. */
+  private limitOf(since: number): Deadline | undefined {
+    return this.toleranceMs === Infinity || this.isTooLong(since)
+      ? undefined
+      : new Deadline(this.clock, since + this.toleranceMs, this.onTooLong)
   }
 }

@@ -12,8 +12,8 @@ export class Barging implements CallerHost {
     return this.callers.size
   }
 
-  enter(request: WaitRequest<unknown, unknown>): ParkedCaller {
-    const caller = new ParkedCaller(request, this)
+  enter(request: WaitRequest<unknown, unknown>, signal: AbortSignal | undefined): ParkedCaller {
+    const caller = new ParkedCaller(request, this, 0, signal)
     this.callers.add(caller)
     caller.attempt().then(
       (answer) => this.answered(caller, answer),
@@ -49,7 +49,7 @@ export class Barging implements CallerHost {
         caller.undo(answer.value)
       }
     } else if (answer.kind === 'done') {
-      caller.settle({ kind: 'done', value: answer.value })
+      caller.settle(answer)
     } else if (answer.kind === 'refused') {
       caller.settle({ kind: 'timeout' })
     } else {

@@ -37,21 +37,23 @@ export class ParkedCaller implements Place<unknown> {
   next: ParkedCaller | undefined = undefined
   /** The flight of its attempt, until the reply. */
   flight: object | undefined = undefined
-  private resolve!: (outcome: unknown) => void
+  private readonly resolve: (outcome: unknown) => void
   private state: 'entered' | 'parked' | 'settled' = 'entered'
   private readonly ends: Ends | undefined
 
+  /** @param timeoutMs that of the request, and its signal: each may be costly to read */
   constructor(
     private readonly request: WaitRequest<unknown, unknown>,
     private readonly host: CallerHost,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
   ) {
-    this.outcome = new Promise((resolve) => {
-      this.resolve = resolve
-    })
-    const { timeoutMs = Infinity, answerMs = 0, signal } = request
+    let resolve!: (outcome: unknown) => void
+    this.outcome = new Promise((given) => (resolve = given))
+    this.resolve = resolve
     const hasDeadline = timeoutMs > 0 && timeoutMs < Infinity
     if (hasDeadline || signal) {
-      const limit = hasDeadline ? this.limitOf(timeoutMs, answerMs) : undefined
+      const limit = hasDeadline ? this.limitOf(timeoutMs) : undefined
       this.ends = { limit, stopListening: signal && this.endBy(signal) }
     }
   }
@@ -154,12 +156,12 @@ export class ParkedCaller implements Place<unknown> {
     return !this.isHere
   }
 
-  /** A success may run foreign code: call it last. */
+  /** A success may run foreign code: call it last. The answer to a successful attempt is an outcome, too. */
   settle(outcome: WaitOutcome<unknown>): void {
     this.close()
     const { request } = this
     if (!request.conclude) {
-      this.resolve(outcome)
+      this.resolve(outcome.kind === 'done' ? { kind: 'done', value: outcome.value } : outcome)
     } else if (outcome.kind === 'done') {
       this.conclude(outcome)
     } else {
@@ -189,8 +191,9 @@ export class ParkedCaller implements Place<unknown> {
     this.resolve(concluded)
   }
 
-  private limitOf(timeoutMs: number, answerMs: number): Limit {
+  private limitOf(timeoutMs: number): Limit {
     const { clock } = this.host
+    const { answerMs = 0 } = this.request
     const now = clock.now()
     const dueAt = now + timeoutMs
     const deadline = new Deadline(clock, dueAt, () => this.expire())

@@ -61,15 +61,14 @@ export class TopicSubscriptions {
 }
 
 /**
- * One topic. `listeners` is the wanted state, `live` the state last confirmed by the source; a single loop brings the
+ * One topic. `listeners` is the wanted state, `isLive` the state last confirmed by the source; a single loop brings the
  * second to the first. Only this loop calls the source, so calls for one topic never overlap, and an `add` during an
  * unsubscription becomes the loop's next round.
  */
 class Topic {
   private readonly listeners = new Map<Listener, number>()
-  private live = false
-  /** A request to the source is in flight. */
-  private isAsking = false
+  /** Undefined: a request to the source is in flight. Written only here. */
+  isLive: boolean | undefined = false
   private settling: Promise<void> | undefined = undefined
 
   constructor(
@@ -96,10 +95,6 @@ class Topic {
     return this.listeners.size > 0 ? Promise.resolve() : this.settleQuietly()
   }
 
-  get isLive(): boolean | undefined {
-    return this.isAsking ? undefined : this.live
-  }
-
   clear(): Promise<void> {
     this.listeners.clear()
     return this.settleQuietly()
@@ -111,7 +106,7 @@ class Topic {
 
   private settle(): Promise<void> {
     // Also cancels an unsubscription that has not been sent yet.
-    if (this.wanted === this.live && !this.isAsking) {
+    if (this.wanted === this.isLive) {
       return Promise.resolve()
     }
     if (this.settling) {
@@ -127,7 +122,7 @@ class Topic {
 
   private async runLoop(): Promise<void> {
     try {
-      while (this.wanted !== this.live) {
+      while (this.wanted !== this.isLive) {
         await (this.wanted ? this.subscribe() : this.unsubscribe())
       }
     } catch (error) {
@@ -136,19 +131,20 @@ class Topic {
       throw error
     } finally {
       this.settling = undefined
-      if (!this.live) {
+      if (!this.isLive) {
         this.onIdle()
       }
     }
   }
 
   private async subscribe(): Promise<void> {
-    this.isAsking = true
+    this.isLive = undefined
+    let isLive = false
     try {
       await this.source.subscribe(this.name, (payload) => this.deliver(payload))
-      this.live = true
+      isLive = true
     } finally {
-      this.isAsking = false
+      this.isLive = isLive
     }
   }
 
@@ -159,14 +155,13 @@ class Topic {
     if (this.wanted) {
       return
     }
-    this.isAsking = true
+    this.isLive = undefined
     try {
       await this.source.unsubscribe(this.name)
     } catch {
       // No listener is left to report the error to, and a broken connection has no subscriptions.
     }
-    this.isAsking = false
-    this.live = false
+    this.isLive = false
   }
 
   private deliver(payload: string): void {

@@ -63,15 +63,11 @@ interface Flight {
 
 export class WaitLine implements CallerHost {
   private readonly callers = new CallerList()
-  /** Created with the first reply after which a caller is left: most lines are one caller that succeeds at once. */
+  /** See `replies`. */
   private availability: Availability | undefined = undefined
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
   private wakes = 0
-  /** A pause is ending. */
-  private isTick = false
-  /** Some callers are past their deadline and wait only for the first reply. */
-  private someOverdue = false
   /** Until then this line lets other processes come first. */
   private standsBackUntil = 0
   /** Until then the head lets others come first: it said so at the latest message, or when it entered. */
@@ -101,8 +97,12 @@ export class WaitLine implements CallerHost {
     return this.subscription?.isConfirmed ?? false
   }
 
-  enter(request: WaitRequest<unknown, unknown>): ParkedCaller {
-    const caller = new ParkedCaller(request, this)
+  enter(
+    request: WaitRequest<unknown, unknown>,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): ParkedCaller {
+    const caller = new ParkedCaller(request, this, timeoutMs, signal)
     this.callers.append(caller)
     if (this.callers.head === caller) {
       this.letOthersFirst(caller, 'entering')
@@ -115,7 +115,7 @@ export class WaitLine implements CallerHost {
         this.giveUp()
       }
       if (!this.flight && caller.isHere && fits(caller, this.left)) {
-        this.launch([caller])
+        this.launch(caller)
       } else {
         caller.park()
       }
@@ -222,9 +222,7 @@ export class WaitLine implements CallerHost {
   }
 
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
-    const outcome = this.availability?.outcomeAtDeadline()
-    this.someOverdue ||= !outcome
-    return outcome
+    return this.replies.outcomeAtDeadline()
   }
 
   /**
@@ -241,25 +239,28 @@ export class WaitLine implements CallerHost {
     })
   }
 
-  private tryNow(): void {
+  /** @param isTick a pause is ending */
+  private tryNow(isTick = false): void {
     this.stopPause()
     const head = this.callers.head
     if (!head || head.expireIfDue() || this.isStandingBack()) {
       return
     }
-    this.launch(head.shared ? this.callers.sharedFront() : [head])
+    this.launch(head, isTick)
   }
 
-  private launch(callers: readonly ParkedCaller[]): void {
+  /** With a head that shares, adjacent callers that share too try as well. */
+  private launch(first: ParkedCaller, isTick = false): void {
     this.stopPause()
     const { wakes } = this
-    const shared = callers[0]?.shared === true
-    const { isTick } = this
+    const { shared } = first
     const flight: Flight = { wakes, sentAt: this.clock.now(), shared, isTick, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
-    for (const caller of callers) {
-      this.send(caller, flight)
+    if (shared && first === this.callers.head) {
+      this.callers.sharedFront().forEach((caller) => this.send(caller, flight))
+    } else {
+      this.send(first, flight)
     }
   }
 
@@ -312,7 +313,7 @@ export class WaitLine implements CallerHost {
     }
     // Last: its code may enter again, or end the waits of others.
     if (answer.kind === 'done') {
-      caller.settle({ kind: 'done', value: answer.value })
+      caller.settle(answer)
     } else if (caller !== this.callers.head) {
       caller.park()
     }
@@ -326,7 +327,7 @@ export class WaitLine implements CallerHost {
       this.setting.topics.check()
     }
     const isOver = isDone && answer.takesAll === true
-    if (this.someOverdue) {
+    if (this.availability?.someOverdue) {
       this.callers.forEach((caller) => void caller.expireIfDue())
     }
     const { head } = this.callers
@@ -353,7 +354,7 @@ export class WaitLine implements CallerHost {
     }
     const caller = this.callers.find((each) => fits(each, left) && !each.expireIfDue())
     if (caller) {
-      this.launch([caller])
+      this.launch(caller)
     }
     return caller !== undefined
   }
@@ -370,7 +371,7 @@ export class WaitLine implements CallerHost {
     const head = this.callers.head
     // First: a source may call back, and foreign code may leave, in the same turn.
     if (answer.kind === 'unavailable' || head?.ticks === true) {
-      this.pauseFor(pauseAfter(answer, this.availability?.failures ?? 0, this.setting))
+      this.pauseFor(pauseAfter(answer, this.availability?.outage?.failures ?? 0, this.setting))
     }
     if (answer.kind !== 'unavailable') {
       this.subscribe(head?.topic)
@@ -390,11 +391,7 @@ export class WaitLine implements CallerHost {
   }
 
   private pauseFor(ms: number): void {
-    this.pause = this.clock.setTimer(ms, () => {
-      this.isTick = true
-      this.tryNow()
-      this.isTick = false
-    })
+    this.pause = this.clock.setTimer(ms, () => this.tryNow(true))
   }
 
   private stopPause(): void {
@@ -407,13 +404,17 @@ export class WaitLine implements CallerHost {
     if (!this.callers.head) {
       return
     }
-    const { clock, unavailableTimeoutMs } = this.setting
-    this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp())
     if (answer.kind === 'unavailable') {
-      this.availability.unanswered(flight.sentAt, answer.error)
+      this.replies.unanswered(flight.sentAt, answer.error)
     } else {
-      this.availability.answered()
+      this.replies.answered()
     }
+  }
+
+  /** Made for the first reply after which a caller is left: most lines are one caller that succeeds at once. */
+  private get replies(): Availability {
+    const { clock, unavailableTimeoutMs } = this.setting
+    return (this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp()))
   }
 
   /** No attempt has got a reply for too long: ends the waits without a deadline. */
@@ -422,7 +423,7 @@ export class WaitLine implements CallerHost {
       if (caller.hasDeadline) {
         return
       }
-      caller.settle({ kind: 'unavailable', error: this.availability?.error })
+      caller.settle({ kind: 'unavailable', error: this.availability?.outage?.error })
       this.departed(caller)
     })
   }

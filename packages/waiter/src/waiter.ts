@@ -78,7 +78,10 @@ export class Waiter {
     }
     // Callers of one line may expect different types; each gets only the value of its own attempt.
     const untyped = request as WaitRequest<unknown, unknown>
-    const caller = timeoutMs === 0 ? this.barging.enter(untyped) : this.lineOf(queue).enter(untyped)
+    const caller =
+      timeoutMs === 0
+        ? this.barging.enter(untyped, signal)
+        : this.lineOf(queue).enter(untyped, timeoutMs, signal)
     return caller as Place<R>
   }
 

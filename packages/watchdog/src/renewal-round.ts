@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { WatchdogClock } from './clock.js'
-import type { LeaseQuery } from './lease-query.js'
+import type { Asked, LeaseQuery } from './lease-query.js'
 import type { RenewableLease } from './renewable-lease.js'
 import type { TrackedWatch } from './tracked-watch.js'
 
@@ -19,25 +19,16 @@ class Unanswered extends Error {}
 
 /** Sends one query about one chunk of watches, and repeats it until each has a result or has ended. */
 export class RenewalRound<L extends RenewableLease, A> {
-  private readonly question: LeaseQuery<L, A>
-  private readonly host: RoundHost
-  private members: readonly TrackedWatch<L>[]
-  private wakeFromPause: () => void = () => undefined
-  private latestCallEndsBy = -Infinity
-  private hasHadAnAnswer: () => void = () => undefined
-  /** Resolves when the first attempt has succeeded or failed, or there was nothing to ask. */
-  readonly answered = new Promise<void>((resolve) => (this.hasHadAnAnswer = resolve))
+  /** Monotonic ms by which the store must reply; in the past between two calls. Written only here. */
+  callEndsBy = -Infinity
+  /** The next attempt follows at once. */
+  endPause = (): void => undefined
 
-  constructor(question: LeaseQuery<L, A>, members: readonly TrackedWatch<L>[], host: RoundHost) {
-    this.question = question
-    this.members = members
-    this.host = host
-  }
-
-  /** Monotonic ms by which the store must reply; in the past between two calls. */
-  get callEndsBy(): number {
-    return this.latestCallEndsBy
-  }
+  constructor(
+    private readonly question: LeaseQuery<L, A>,
+    private members: readonly TrackedWatch<L>[],
+    private readonly host: RoundHost,
+  ) {}
 
   /** Marks the members as being asked about: no other round includes them. */
   enter(): this {
@@ -47,19 +38,18 @@ export class RenewalRound<L extends RenewableLease, A> {
     return this
   }
 
-  /** Sends the first attempt synchronously. Resolves when nothing is left to ask. */
-  async run(): Promise<void> {
+  /**
+   * Sends the first attempt synchronously. Resolves when nothing is left to ask.
+   * @param answered called when an attempt has succeeded or failed, or there was nothing to ask
+   */
+  async run(answered: () => void): Promise<void> {
     // p-retry's own delay would use Node's timers and Math.random; with 0, `pause` does the waiting.
-    await pRetry(() => this.attempt().finally(this.hasHadAnAnswer), {
+    await pRetry(() => this.attempt().finally(answered), {
       retries: Infinity,
       minTimeout: 0,
       factor: 1,
       onFailedAttempt: ({ attemptNumber }) => this.pause(attemptNumber),
     })
-  }
-
-  endPause(): void {
-    this.wakeFromPause()
   }
 
   private async attempt(): Promise<void> {
@@ -68,13 +58,13 @@ export class RenewalRound<L extends RenewableLease, A> {
     if (asked.length === 0) {
       return
     }
-    for (const watch of asked) {
-      watch.noteAsked()
-    }
+    const ttls = asked.map(({ lease }) => lease.ttlMs)
     const answers = await this.call(asked, sentAt)
     // Before any reply counts: a clock jump removes every watch from this round, whose request preceded it.
     this.host.look()
-    const settled = asked.map((watch, index) => this.settle(watch, sentAt, answers[index] as A))
+    const settled = asked.map((watch, i) =>
+      this.settle(watch, { sentAt, ttlMs: ttls[i] as number }, answers[i] as A),
+    )
     if (settled.includes(false)) {
       throw new Unanswered()
     }
@@ -82,7 +72,7 @@ export class RenewalRound<L extends RenewableLease, A> {
 
   private async call(asked: readonly TrackedWatch<L>[], sentAt: number): Promise<readonly A[]> {
     const timeoutMs = shortestIntervalMs(asked)
-    this.latestCallEndsBy = sentAt + timeoutMs
+    this.callEndsBy = sentAt + timeoutMs
     try {
       const leases = asked.map((watch) => watch.lease)
       const answers = await this.question.ask(leases, { timeoutMs })
@@ -96,17 +86,17 @@ export class RenewalRound<L extends RenewableLease, A> {
       }
       throw new Unanswered()
     } finally {
-      this.latestCallEndsBy = -Infinity
+      this.callEndsBy = -Infinity
     }
   }
 
   /** False if the outcome is still unknown. */
-  private settle(watch: TrackedWatch<L>, sentAt: number, answer: A): boolean {
+  private settle(watch: TrackedWatch<L>, asked: Asked, answer: A): boolean {
     if (!watch.isIn(this)) {
       return true
     }
     try {
-      this.question.settle(watch, sentAt, answer)
+      this.question.settle(watch, asked, answer)
     } catch (error) {
       this.report(watch, error)
       return false
@@ -144,7 +134,7 @@ export class RenewalRound<L extends RenewableLease, A> {
     const jittered = ms * (0.5 + this.host.random() / 2)
     await new Promise<void>((resolve) => {
       const timer = this.host.clock.setTimer(jittered, resolve)
-      this.wakeFromPause = () => {
+      this.endPause = () => {
         timer.cancel()
         resolve()
       }

@@ -14,19 +14,16 @@ interface Running {
 
 /** All rounds in progress, so that `close` can wait for the store, but not without limit. */
 export class RunningRounds<L extends RenewableLease> {
-  private readonly host: RoundHost
   private readonly running = new Map<Running, Promise<void>>()
   /** Pauses of rows between two of their rounds. */
   private readonly delays = new Set<Delay>()
 
-  constructor(host: RoundHost) {
-    this.host = host
-  }
+  constructor(private readonly host: RoundHost) {}
 
   /** Runs each chunk as a round of its own: one that fails or hangs delays no other. */
   start<A>(question: LeaseQuery<L, A>, chunks: Iterable<readonly TrackedWatch<L>[]>): void {
     for (const chunk of chunks) {
-      this.run(this.round(question, chunk))
+      this.run(this.round(question, chunk), () => undefined)
     }
   }
 
@@ -43,13 +40,13 @@ export class RunningRounds<L extends RenewableLease> {
   private async runInARow<A>(rounds: readonly RenewalRound<L, A>[], until: number): Promise<void> {
     const { clock } = this.host
     for (const [index, round] of rounds.entries()) {
-      this.run(round)
+      const answered = new Promise<void>((resolve) => this.run(round, resolve))
       if (index === rounds.length - 1 || clock.now() >= until) {
         continue
       }
       const waiting = delayUntil(clock, until)
       this.delays.add(waiting)
-      await Promise.race([round.answered, waiting.over])
+      await Promise.race([answered, waiting.over])
       this.delays.delete(waiting)
       waiting.cancel()
     }
@@ -59,10 +56,10 @@ export class RunningRounds<L extends RenewableLease> {
     return new RenewalRound(question, chunk, this.host).enter()
   }
 
-  private run<A>(round: RenewalRound<L, A>): void {
+  private run<A>(round: RenewalRound<L, A>, answered: () => void): void {
     this.running.set(
       round,
-      round.run().finally(() => this.running.delete(round)),
+      round.run(answered).finally(() => this.running.delete(round)),
     )
   }
 

@@ -4,22 +4,27 @@ import { DeadlineHeap, type HeapEntry } from './deadline-heap.js'
 /** Node fires a longer timer at once, so that a very long lease would be a busy loop. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
+/** For when the timer is set, monotonic ms. */
+interface Armed {
+  readonly at: number
+  readonly timer?: { cancel(): void }
+}
+
+const NOT_ARMED: Armed = { at: Infinity }
+
 /**
  * The deadlines of all entries behind ONE timer, which is set as rarely as possible: only an entry due before the
  * armed time re-arms it. When the earliest entry is removed, the timer stays and fires in vain, so that tens of
  * thousands of entries per second that come and go set no timer at all.
  */
 export class Schedule<E extends HeapEntry> {
-  private readonly clock: WatchdogClock
-  private readonly onDue: () => void
   private readonly heap = new DeadlineHeap<E>()
-  private timer: { cancel(): void } | undefined
-  private armedFor = Infinity
+  private armed = NOT_ARMED
 
-  constructor(clock: WatchdogClock, onDue: () => void) {
-    this.clock = clock
-    this.onDue = onDue
-  }
+  constructor(
+    private readonly clock: WatchdogClock,
+    private readonly onDue: () => void,
+  ) {}
 
   get size(): number {
     return this.heap.size
@@ -54,29 +59,27 @@ export class Schedule<E extends HeapEntry> {
   }
 
   cancelTimer(): void {
-    this.timer?.cancel()
-    this.timer = undefined
-    this.armedFor = Infinity
+    this.armed.timer?.cancel()
+    this.armed = NOT_ARMED
   }
 
-  private armBy(deadline: number): void {
-    if (deadline >= this.armedFor) {
+  private armBy(at: number): void {
+    if (at >= this.armed.at) {
       return
     }
-    this.timer?.cancel()
-    this.armedFor = deadline
-    const delayMs = Math.ceil(Math.max(0, deadline - this.clock.now()))
-    this.timer = this.clock.setTimer(Math.min(delayMs, LONGEST_TIMER_MS), () => this.fire())
+    this.armed.timer?.cancel()
+    const delayMs = Math.ceil(Math.max(0, at - this.clock.now()))
+    const timer = this.clock.setTimer(Math.min(delayMs, LONGEST_TIMER_MS), () => this.fire())
+    this.armed = { at, timer }
   }
 
   private fire(): void {
-    this.timer = undefined
     // Suppresses re-arming while due entries move: each of them would set and clear a timer of its own.
-    this.armedFor = -Infinity
+    this.armed = { at: -Infinity }
     try {
       this.onDue()
     } finally {
-      this.armedFor = Infinity
+      this.armed = NOT_ARMED
       this.armBy(this.earliest)
     }
   }

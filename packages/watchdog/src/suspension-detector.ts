@@ -11,24 +11,15 @@ const MIN_JUMP_MS = 50
  * set forward by hand looks the same; one that is set back, or drifts, is harmless.
  */
 export class SuspensionDetector {
-  private readonly clock: WatchdogClock
-  private offset: number | undefined
-  private latestJumpAt = -Infinity
-  private latestLookAt = -Infinity
-
-  constructor(clock: WatchdogClock) {
-    this.clock = clock
-    this.look()
-  }
-
+  // Both are written only here.
   /** Monotonic ms of the check that found the last jump: requests sent before it prove nothing any more. */
-  get jumpedAt(): number {
-    return this.latestJumpAt
-  }
-
+  jumpedAt = -Infinity
   /** Monotonic ms of the last check. */
-  get lookedAt(): number {
-    return this.latestLookAt
+  lookedAt = -Infinity
+  private offset: number | undefined
+
+  constructor(private readonly clock: WatchdogClock) {
+    this.look()
   }
 
   /** True if the wall clock has jumped ahead since the last check. */
@@ -36,7 +27,7 @@ export class SuspensionDetector {
     const before = this.clock.now()
     const wall = this.clock.wallNow()
     const after = this.clock.now()
-    this.latestLookAt = after
+    this.lookedAt = after
     if (after - before > MAX_READ_GAP_MS) {
       return false
     }
@@ -44,7 +35,7 @@ export class SuspensionDetector {
     const jumped = this.offset !== undefined && offset - this.offset > MIN_JUMP_MS
     this.offset = offset
     if (jumped) {
-      this.latestJumpAt = after
+      this.jumpedAt = after
     }
     return jumped
   }

@@ -2,68 +2,83 @@ import type { WatchdogClock } from './clock.js'
 import type { HeapEntry } from './deadline-heap.js'
 import { requireDuration, type Grant } from './grant.js'
 import type { LossReason, RenewableLease } from './renewable-lease.js'
+import type { Schedule } from './schedule.js'
 import { renewalIntervalMs, resumeRenewalAt, trustedUntil } from './trusted-until.js'
 import type { Watch } from './watch.js'
 
 /** The watchdog, as a watch needs it. */
 export interface Keeper<L extends RenewableLease> {
   readonly clock: WatchdogClock
+  readonly schedule: Schedule<TrackedWatch<L>>
   /** Compares the clocks; true if they jumped, in which case every live watch is already suspect. */
   look(): boolean
-  move(watch: TrackedWatch<L>, deadline: number): void
-  ended(watch: TrackedWatch<L>): void
   /** Asks the store about a suspect watch. */
   verify(watch: TrackedWatch<L>): void
   /** Runs a callback of the user; its exceptions must reach no other watch. */
   guard(callback: () => void): void
 }
 
+/** Until when the lease is trusted, and why. Times are monotonic ms. */
+interface Trust {
+  readonly until: number
+  /** When the request was sent on whose reply it is based. */
+  readonly provenAt: number
+  readonly leaseMs: number
+  readonly intervalMs: number
+  /** It ends by then, whatever the store says is left: a shorter lease was asked for. */
+  readonly endsBy: number
+}
+
+interface NextRenewal {
+  /** Monotonic ms. */
+  readonly at: number
+  /** While false, `at` is the last moment; half an interval before it, it is decided whether to renew earlier. */
+  readonly isPlanned: boolean
+  /** How much earlier than necessary it is: repeated once, so that half an interval becomes a whole one. */
+  readonly earlyMs: number
+}
+
 export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry {
-  readonly lease: L
-  /** Increases from watch to watch. */
-  readonly ordinal: number
-  private readonly keeper: Keeper<L>
   deadline: number
   heapIndex = -1
-  intervalMs: number
-  private trustedUntil: number
-  /** Trust ends by then, whatever the store says is left: a shorter lease was asked for. */
-  private endsBy = Infinity
-  private isRenewing: boolean
-  private nextRenewalAt: number
-  /**
-   * While false, `nextRenewalAt` is the last moment; half an interval before it, it is decided whether to renew earlier.
-   */
-  private planned = false
-  /**
-   * How much earlier than necessary the next renewal is, repeated once, so that half an interval becomes a whole one.
-   */
-  private repeatMs = 0
+  private trust: Trust
+  /** Null: it is not renewed. */
+  private next: NextRenewal | null
   private readonly renewUntil: number
   private isSuspect = false
   /** Requests sent before this time prove nothing any more. */
   private provenFrom = -Infinity
-  /** When the latest request was sent on whose reply the trust is based. */
-  provenAt: number
-  leaseMs: number
-  private ttlToAskMs: number
-  private ended = false
   /** The current round: replies to earlier rounds, or after the watch has ended, do not match. */
   private round: object | undefined
 
-  constructor(keeper: Keeper<L>, lease: L, grant: Grant, ordinal: number) {
-    this.lease = lease
-    this.ordinal = ordinal
-    this.keeper = keeper
-    this.provenAt = grant.sentAt
-    this.leaseMs = grant.ttlMs
-    this.ttlToAskMs = lease.ttlMs
-    this.trustedUntil = trustedUntil(grant.sentAt, grant.ttlMs)
-    this.intervalMs = this.intervalFor(grant.ttlMs)
-    this.isRenewing = grant.renew
-    this.nextRenewalAt = grant.sentAt + this.intervalMs
-    this.renewUntil = grant.sentAt + (grant.renewForMs ?? Infinity)
+  /** @param ordinal increases from watch to watch */
+  constructor(
+    private readonly keeper: Keeper<L>,
+    readonly lease: L,
+    { sentAt, ttlMs, renew, renewForMs = Infinity }: Grant,
+    readonly ordinal: number,
+  ) {
+    this.trust = this.trustOf(sentAt, ttlMs)
+    this.next = renew ? { at: sentAt + this.intervalMs, isPlanned: false, earlyMs: 0 } : null
+    this.renewUntil = sentAt + renewForMs
     this.deadline = this.nextEventAt()
+  }
+
+  get provenAt(): number {
+    return this.trust.provenAt
+  }
+
+  get leaseMs(): number {
+    return this.trust.leaseMs
+  }
+
+  get intervalMs(): number {
+    return this.trust.intervalMs
+  }
+
+  /** It has left the schedule. */
+  private get ended(): boolean {
+    return this.heapIndex === -1
   }
 
   get trustedForMs(): number {
@@ -75,7 +90,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   trustAt(now: number): number {
-    return this.ended || this.isSuspect ? 0 : Math.max(0, this.trustedUntil - now)
+    return this.ended || this.isSuspect ? 0 : Math.max(0, this.trust.until - now)
   }
 
   get renewing(): boolean {
@@ -91,13 +106,10 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   setRenewing(on: boolean): void {
-    if (this.ended || on === this.isRenewing) {
+    if (this.ended || on === (this.next !== null)) {
       return
     }
-    this.isRenewing = on
-    if (on) {
-      this.resumeRenewal()
-    }
+    this.next = on ? this.resumed() : null
     this.reschedule()
   }
 
@@ -106,23 +118,19 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.admits(sentAt)) {
       return
     }
-    this.provenAt = Math.max(this.provenAt, sentAt)
-    this.endsBy = Infinity
-    const until = trustedUntil(sentAt, ttlMs)
+    const { trust, next, isSuspect } = this
+    const confirmed = this.trustOf(sentAt, ttlMs)
+    const provenAt = Math.max(trust.provenAt, sentAt)
     // For a suspect watch, trust from before the jump is void: the new reply counts even if it ends earlier.
-    const grows = this.isSuspect || until > this.trustedUntil
-    if (grows) {
-      this.trustedUntil = until
-      this.leaseMs = ttlMs
-      this.intervalMs = this.intervalFor(ttlMs)
+    const grows = isSuspect || confirmed.until > trust.until
+    this.trust = { ...(grows ? confirmed : trust), provenAt, endsBy: Infinity }
+    if (next) {
+      // Also without more trust: a renewed lease that stayed due would be renewed again at once, for ever.
+      const { intervalMs } = confirmed
+      const earlyMs = Math.min(next.earlyMs, intervalMs / 2)
+      const at = sentAt + intervalMs - earlyMs
+      this.next = { at: isSuspect ? at : Math.max(next.at, at), isPlanned: earlyMs > 0, earlyMs: 0 }
     }
-    // Also without more trust: a renewed lease that stayed due would be renewed again at once, for ever.
-    const interval = this.intervalFor(ttlMs)
-    const early = Math.min(this.repeatMs, interval / 2)
-    this.aimAt(
-      this.isSuspect ? sentAt + interval - early : Math.max(this.nextRenewalAt, sentAt + interval - early),
-    )
-    this.planned = early > 0
     this.isSuspect = false
     this.reschedule()
   }
@@ -132,16 +140,17 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.admits(sentAt)) {
       return
     }
-    this.provenAt = Math.max(this.provenAt, sentAt)
-    const until = Math.min(trustedUntil(sentAt, remainingMs), this.endsBy)
-    this.trustedUntil = mayGrow || this.isSuspect ? until : Math.min(until, this.trustedUntil)
+    const { trust, isSuspect } = this
+    const left = Math.min(trustedUntil(sentAt, remainingMs), trust.endsBy)
+    const until = mayGrow || isSuspect ? left : Math.min(left, trust.until)
+    this.trust = { ...trust, until, provenAt: Math.max(trust.provenAt, sentAt) }
     this.isSuspect = false
     if (this.trustOverAt(this.keeper.clock.now())) {
       // At once: the code that asked continues with the result before any timer fires.
       this.lose('expired')
       return
     }
-    this.resumeRenewal()
+    this.next &&= this.resumed()
     this.reschedule()
   }
 
@@ -150,20 +159,16 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (this.ended) {
       return
     }
-    this.isRenewing = false
+    this.next = null
     // A renewal in flight says how long the lease was before. While suspect, its reply only asks the store again.
     this.provenFrom = Math.max(this.provenFrom, sentAt)
     if (!this.isSuspect) {
       this.round = undefined
     }
-    const until = trustedUntil(sentAt, ttlMs)
-    this.endsBy = Math.min(this.endsBy, until)
-    if (until < this.trustedUntil) {
-      this.trustedUntil = until
-      this.provenAt = sentAt
-      this.leaseMs = ttlMs
-      this.intervalMs = this.intervalFor(ttlMs)
-    }
+    const { trust } = this
+    const shortened = this.trustOf(sentAt, ttlMs)
+    const endsBy = Math.min(trust.endsBy, shortened.until)
+    this.trust = { ...(shortened.until < trust.until ? shortened : trust), endsBy }
     this.reschedule()
   }
 
@@ -193,17 +198,16 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (this.ended) {
       return
     }
-    this.ended = true
     this.round = undefined
-    this.keeper.ended(this)
+    this.keeper.schedule.remove(this)
   }
 
   trustOverAt(now: number): boolean {
-    return now >= this.trustedUntil
+    return now >= this.trust.until
   }
 
   renewsAt(now: number): boolean {
-    return this.isRenewing && now < this.renewUntil
+    return this.next !== null && now < this.renewUntil
   }
 
   /** Whether a renewal is planned for `time` or before, and none is in progress. */
@@ -213,21 +217,19 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
 
   /** The last moment of the next renewal, monotonic ms. */
   get renewAt(): number {
-    return this.nextRenewalAt
+    return this.next?.at ?? Infinity
   }
 
   /** Whether the next renewal must be planned by `time`. */
   planDueBy(time: number): boolean {
-    return this.round === undefined && !this.ended && !this.planned && this.planAt() <= time
+    return this.round === undefined && !this.ended && !this.next?.isPlanned && this.planAt() <= time
   }
 
   /**
    * Sets the next renewal to `at`, which is no later than `renewAt`, and the one after it `earlyMs` early as well.
    */
   plan(at: number, earlyMs: number): void {
-    this.aimAt(at)
-    this.planned = true
-    this.repeatMs = earlyMs
+    this.next = { at, isPlanned: true, earlyMs }
     this.reschedule()
   }
 
@@ -238,15 +240,6 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.provenFrom = Math.max(this.provenFrom, since)
     this.round = undefined
     this.reschedule()
-  }
-
-  /** The lease that the renewal in flight sets: that of the lease may have changed since. */
-  get askedTtlMs(): number {
-    return this.ttlToAskMs
-  }
-
-  noteAsked(): void {
-    this.ttlToAskMs = this.lease.ttlMs
   }
 
   isIn(round: object): boolean {
@@ -268,7 +261,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     this.round = undefined
     // Permanently off: a planned renewal that may no longer start would stay due for ever.
     if (!this.renewsAt(this.keeper.clock.now())) {
-      this.isRenewing = false
+      this.next = null
     }
     if (this.isSuspect) {
       this.keeper.verify(this)
@@ -282,23 +275,20 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     return !this.ended && !this.keeper.look() && sentAt >= this.provenFrom
   }
 
-  /** A lease granted for less than a renewal sets must be renewed before that shorter time is over. */
-  private intervalFor(ttlMs: number): number {
-    return renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
+  private trustOf(sentAt: number, ttlMs: number): Trust {
+    // A lease granted for less than a renewal sets must be renewed before that shorter time is over.
+    const intervalMs = renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
+    const until = trustedUntil(sentAt, ttlMs)
+    return { until, provenAt: sentAt, leaseMs: ttlMs, intervalMs, endsBy: Infinity }
   }
 
-  private resumeRenewal(): void {
-    this.aimAt(resumeRenewalAt(this.keeper.clock.now(), this.trustedUntil, this.intervalMs))
-  }
-
-  private aimAt(renewAt: number): void {
-    this.nextRenewalAt = renewAt
-    this.planned = false
-    this.repeatMs = 0
+  private resumed(): NextRenewal {
+    const { until, intervalMs } = this.trust
+    return { at: resumeRenewalAt(this.keeper.clock.now(), until, intervalMs), isPlanned: false, earlyMs: 0 }
   }
 
   private plannedRenewal(): number {
-    return this.isRenewing && this.nextRenewalAt < this.renewUntil ? this.nextRenewalAt : Infinity
+    return this.renewAt < this.renewUntil ? this.renewAt : Infinity
   }
 
   private planAt(): number {
@@ -306,15 +296,16 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   private nextEventAt(): number {
+    const { until } = this.trust
     if (this.round !== undefined) {
-      return this.trustedUntil
+      return until
     }
-    return Math.min(this.trustedUntil, this.planned ? this.plannedRenewal() : this.planAt())
+    return Math.min(until, this.next?.isPlanned ? this.plannedRenewal() : this.planAt())
   }
 
   private reschedule(): void {
     if (!this.ended) {
-      this.keeper.move(this, this.nextEventAt())
+      this.keeper.schedule.move(this, this.nextEventAt())
     }
   }
 }

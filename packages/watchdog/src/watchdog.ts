@@ -1,7 +1,6 @@
 import { RenewalPlanner } from './renewal-planner.js'
 import { batches } from './batches.js'
 import type { WatchdogClock } from './clock.js'
-import { InvalidatedAnswers } from './invalidated-answers.js'
 import { requireGrant, type Grant } from './grant.js'
 import { remainder, renewal, type LeaseQuery } from './lease-query.js'
 import type { LeaseStore, RenewableLease, RenewalAnswer } from './renewable-lease.js'
@@ -40,6 +39,15 @@ import type { Watch } from './watch.js'
  * When renewals are sent, so that a burst of leases is not renewed in one burst: renewal-planner.ts. None is delayed.
  */
 
+/** How long a grant requested before a doubt may still arrive, ms: no store takes longer to reply. */
+const DOUBTS_LAST_MS = 60_000
+
+/** Requests sent before `at`, monotonic ms, prove nothing about these leases. */
+interface Doubt<L> {
+  readonly at: number
+  readonly isDoubted: (lease: L) => boolean
+}
+
 /** Options of a watchdog. */
 export interface WatchdogOptions {
   readonly clock: WatchdogClock
@@ -70,7 +78,11 @@ export class Watchdog<L extends RenewableLease> {
   private readonly remainder: LeaseQuery<L, number | null>
   private watched = 0
   private closing: Promise<void> | undefined
-  private readonly doubts = new InvalidatedAnswers<L>()
+  /**
+   * Recent doubts: a grant requested before a doubt is as doubtful as a lease watched at that time. All of them are
+   * kept, not only the last: each concerns leases of its own, and they may arrive out of order.
+   */
+  private doubts: readonly Doubt<L>[] = []
 
   /**
    * Makes a watchdog of this store; sets no timer yet.
@@ -98,8 +110,7 @@ export class Watchdog<L extends RenewableLease> {
       clock,
       guard,
       look: () => this.look(),
-      move: (watch, deadline) => this.schedule.move(watch, deadline),
-      ended: (watch) => this.schedule.remove(watch),
+      schedule: this.schedule,
       verify: (watch) => this.verify([watch]),
     }
   }
@@ -117,7 +128,12 @@ export class Watchdog<L extends RenewableLease> {
     requireGrant(lease.ttlMs, grant)
     const watch = new TrackedWatch(this.keeper, lease, grant, (this.watched += 1))
     this.schedule.add(watch)
-    const provenFrom = Math.max(this.detector.jumpedAt, this.doubts.provenFrom(lease, grant.sentAt))
+    let provenFrom = this.detector.jumpedAt
+    for (const { at, isDoubted } of this.doubts) {
+      if (at > Math.max(provenFrom, grant.sentAt) && isDoubted(lease)) {
+        provenFrom = at
+      }
+    }
     if (grant.sentAt < provenFrom) {
       // The machine slept since the request, or the store was replaced: the time left is unknown.
       watch.becomeSuspect(provenFrom)
@@ -148,7 +164,8 @@ export class Watchdog<L extends RenewableLease> {
       return 0
     }
     const now = this.options.clock.now()
-    this.doubts.add({ at, isDoubted }, now)
+    const recent = this.doubts.filter((doubt) => doubt.at > now - DOUBTS_LAST_MS)
+    this.doubts = [...recent, { at, isDoubted }]
     const doubted = this.schedule
       .until(Infinity)
       .filter((watch) => watch.provenAt < at && isDoubted(watch.lease))

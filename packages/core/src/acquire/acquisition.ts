@@ -272,10 +272,10 @@ export class Acquisition
       session.held.remove(this)
       return false
     }
-    entry.granted(ttlMs)
-    this.localPass = this.protocol.passing && new LocalPass(entry, this, now, grant)
+    entry.state.granted(ttlMs)
+    this.localPass = this.protocol.passing && new LocalPass(entry, session, this.protocol, grant)
     this.lease.asksSoon(request.leaseMs ?? this.lease.usualMs)
-    confirmGrantSoon(entry, session, request)
+    confirmGrantSoon(entry, request)
     return true
   }
 
@@ -401,7 +401,7 @@ export class Acquisition
 
   /** The last level of a renewed lock may be passed on to the next local waiter, without Redis. */
   private passOn(hold: Hold): boolean {
-    const { lease, localPass, protocol } = this
+    const { lease, localPass, protocol, session } = this
     const { watch } = lease
     // Along Redis's queue only a granted lock is passed on, and that has a local pass already.
     const isLocal = !localPass && typeof protocol.passing?.localQueue === 'string'
@@ -409,7 +409,7 @@ export class Acquisition
     if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== lease.usualMs) {
       return false
     }
-    this.localPass ??= new LocalPass(this.entry, this, lease.heldSince)
+    this.localPass ??= new LocalPass(this.entry, session, protocol)
     return this.localPass.offer(watch, () => {
       this.end(hold)
       this.publication?.ended('released')
@@ -418,14 +418,14 @@ export class Acquisition
 
   /** The last level of a renewed lock may stay for the next caller (`lingerMs`), without Redis. */
   private leaveIdle(hold: Hold): boolean {
-    const { lease, protocol } = this
+    const { lease, protocol, session } = this
     const mayStay =
       protocol.lingerMs !== undefined && this.levelCount === 1 && hold.renewedMs === lease.usualMs
     if (!mayStay || !lease.watch) {
       return false
     }
-    this.localPass ??= new LocalPass(this.entry, this, lease.heldSince)
-    this.leftIdle = this.session.idleLocks?.keep(this, this.localPass, lease.watch) ?? false
+    this.localPass ??= new LocalPass(this.entry, session, protocol)
+    this.leftIdle = session.idleLocks?.keep(this, this.localPass, lease.watch) ?? false
     if (this.leftIdle) {
       this.end(hold)
       this.publication?.ended('released')

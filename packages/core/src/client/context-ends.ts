@@ -24,8 +24,8 @@ const reenteredOf = new OncePerName()
 
 /** Deals with levels that are still held when their context ends: there may be no code left to release them. */
 export class ContextEnds {
-  /** By context: what tells the contexts of other clients that end with it. Null: there was none yet. */
-  private linked: WeakMap<Context, (() => void)[]> | null = null
+  /** By context: what tells the contexts of other clients that end with it. */
+  private readonly linked = new WeakMap<Context, readonly (() => void)[]>()
 
   constructor(
     private readonly parts: Parts,
@@ -44,13 +44,12 @@ export class ContextEnds {
 
   /** Another client has a context that ends with this one: that client decides about the holds there. */
   link(context: Context, ended: () => void): void {
-    const linked = (this.linked ??= new WeakMap())
-    linked.set(context, [...(linked.get(context) ?? []), ended])
+    this.linked.set(context, [...(this.linked.get(context) ?? []), ended])
   }
 
   /** The context has ended. */
   ended(context: Context): void {
-    this.linked?.get(context)?.forEach((tell) => tell())
+    this.linked.get(context)?.forEach((tell) => tell())
     if (this.policy === 'keep' || !context.keepsAny) {
       return
     }

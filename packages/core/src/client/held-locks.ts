@@ -93,8 +93,8 @@ export class HeldLocks {
         this.shared.delete(key)
       }
     }
-    if (this.isEmpty) {
-      this.onEmpty?.()
+    if (this.onEmpty && this.isEmpty) {
+      this.onEmpty()
     }
   }
 

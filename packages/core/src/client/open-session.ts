@@ -8,9 +8,10 @@ import { Contexts } from '../context/ambient.js'
 import { ClientClosedError } from '../errors.js'
 import { controllerOfMany, EventHub } from '../events.js'
 import { RejoinBatcher } from '../pass/rejoin-batch.js'
-import { FairQueue, type FairQueueParts } from '../kinds/fair-queue.js'
+import { FairQueue } from '../kinds/fair-queue.js'
 import { GrantedLocks } from '../pass/granted-locks.js'
 import { GrantReceiver } from '../pass/grants.js'
+import { IdleLocks } from '../pass/idle-locks.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
 import { heartbeatOf, type ResolvedOptions } from '../options.js'
@@ -28,7 +29,7 @@ import { FormerPrimary } from './former-primary.js'
 import { askServer } from './server-check.js'
 import { ProcessKeeper } from './process-keeper.js'
 import { RecentHolds } from './recent-holds.js'
-import { PlainLockQueue, type PlainLockQueueParts } from '../pass/plain-queue.js'
+import { PlainLockQueue } from '../pass/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
 import { randomHex, systemRuntime, type Clock } from '../runtime/runtime.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
@@ -105,6 +106,11 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   return session
 }
 
+/** Called when a lock is made that may linger: most clients have none, and keep nothing. */
+export function keepIdleLocks(session: Session): void {
+  session.idleLocks ??= new IdleLocks(session)
+}
+
 function processKeeperOf(
   port: RedisPort,
   parts: Pick<Session, 'held' | 'borrowedPermits' | 'waiter' | 'runner' | 'background'>,
@@ -134,10 +140,7 @@ function watchPrimaries(session: OpenSession): void {
 }
 
 function waitingInRedis(
-  parts: Omit<
-    FairQueueParts & PlainLockQueueParts,
-    'lastHolders' | 'heartbeatMs' | 'aliveForMs' | 'takesGrants' | 'rejoins' | 'nonce'
-  >,
+  parts: Pick<Session, 'clientId' | 'runner' | 'waiter' | 'runtime' | 'grantReceiver' | 'held'>,
   options: ResolvedOptions,
 ) {
   const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options

@@ -10,8 +10,7 @@ const LONGEST_PAUSE_MS = 1_000
  */
 export class ProcessKeeper {
   private timer: { cancel(): void } | null = null
-  private isClosed = false
-  private isClosing = false
+  private state: 'used' | 'closing' | 'closed' = 'used'
 
   constructor(
     /** Its timers keep the process alive. */
@@ -22,26 +21,26 @@ export class ProcessKeeper {
 
   /** A command begins. */
   readonly begin = (): void => {
-    if (!this.isClosed) {
+    if (this.state !== 'closed') {
       this.timer ??= this.lookAfter(FIRST_LOOK_MS)
     }
   }
 
   /** From now until `close`, whatever the client does: nothing else keeps the process alive until its caller learns of the end. */
   closing(): void {
-    this.isClosing = true
+    this.state = 'closing'
     this.begin()
   }
 
   close(): void {
-    this.isClosed = true
+    this.state = 'closed'
     this.timer?.cancel()
     this.timer = null
   }
 
   private lookAfter(pauseMs: number): { cancel(): void } {
     return this.clock.setTimer(pauseMs, () => {
-      const isOver = !this.isClosing && this.rests()
+      const isOver = this.state === 'used' && this.rests()
       this.timer = isOver ? null : this.lookAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS))
     })
   }

@@ -118,7 +118,7 @@ export class EntryState {
 
   /** An acquire is sent. */
   asksFor(leaseMs: number, waits: boolean): void {
-    this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
+    this.leased(leaseMs)
     if (waits && this.place === 'none') {
       this.place = 'possible'
     }
@@ -129,8 +129,9 @@ export class EntryState {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
-  /** Redis granted the lock while the owner waited. */
-  granted(): void {
+  /** Redis granted the lock while the owner waited, with this lease. */
+  granted(leaseMs: number): void {
+    this.leased(leaseMs)
     this.leftQueue()
     this.count = 1
   }

@@ -11,10 +11,10 @@ const NOBODY: readonly string[] = []
 export class FieldName {
   /** The new name of a rename without a reply: it is unknown which of its names Redis has. */
   inDoubt: Successor | null = null
+  /** Waiters it was passed on to that Redis may have queued: they leave the queue with the rename or the release. */
+  passedTo = NOBODY
   /** All names that Redis may have, once there are several. */
   private names: Set<string> | null = null
-  /** Waiters it was passed on to that Redis has queued: they leave the queue with the rename or the release. */
-  private passed: string[] | null = null
 
   /** @param name the current one, for commands */
   constructor(
@@ -22,14 +22,10 @@ export class FieldName {
     private readonly namedBy: { readonly passing: Renamer | null },
   ) {}
 
-  /** Waiters it was passed on to that Redis may have queued. */
-  get passedTo(): readonly string[] {
-    return this.passed ?? NOBODY
-  }
-
   /** Redis has, or recently had, a waiter queued that it was passed on to. */
   get wasPassedOn(): boolean {
-    return this.passed !== null
+    // Empty, but not this empty list: they have left the queue.
+    return this.passedTo !== NOBODY
   }
 
   /** Whether the owner named by Redis is this one, now or before a recent rename. */
@@ -50,13 +46,14 @@ export class FieldName {
 
   /** It is passed on to a waiter that Redis has queued. */
   passTo(waiter: string): void {
-    const passed = (this.passed ??= [])
-    passed.push(waiter)
+    this.passedTo = [...this.passedTo, waiter]
   }
 
-  /** The first `count` of the waiters it was passed on to have left Redis's queue. */
-  passedHaveLeftQueue(count: number): void {
-    this.passed?.splice(0, count)
+  /** These, the first of the waiters it was passed on to, have left Redis's queue. */
+  passedHaveLeftQueue({ length }: readonly string[]): void {
+    if (length > 0) {
+      this.passedTo = this.passedTo.slice(length)
+    }
   }
 
   /**
@@ -68,11 +65,11 @@ export class FieldName {
     const from = [...names].filter((name) => name !== owner)
     names.add(owner)
     const to = (this.inDoubt = { owner, note })
-    const passedTo = [...this.passedTo]
+    const { passedTo } = this
     let reply: RenameReply | undefined
     try {
       reply = await this.namedBy.passing?.rename({ to, from, passedTo })
-      this.passedHaveLeftQueue(passedTo.length)
+      this.passedHaveLeftQueue(passedTo)
     } catch (error) {
       if (!(error instanceof WrongTypeError)) {
         throw error

@@ -39,6 +39,8 @@ export interface EntryServices {
 export interface LeaseOfHolder {
   /** It is to end sooner than it was asked for. */
   readonly isShortened: boolean
+  /** Since when it is held, monotonic ms. */
+  readonly heldSince: number
   readonly trustedForMs: number
   /** The lease that a renewal sets, ms. */
   readonly ttlMs: number
@@ -91,20 +93,15 @@ export class LockEntry {
   readonly serial = new SerialQueue()
   readonly field: FieldName
   readonly state: EntryState
-  private current: Holder
 
+  /** @param holder who has it now. Written only here */
   constructor(
     readonly services: EntryServices,
     readonly protocol: EntryCommands,
-    holder: Holder,
+    public holder: Holder,
   ) {
-    this.current = holder
     this.field = new FieldName(holder.owner, protocol)
     this.state = new EntryState(services.options.lockWatchdogTimeout)
-  }
-
-  get holder(): Holder {
-    return this.current
   }
 
   /** Nothing was ever sent, or was certainly refused: Redis has nothing of this owner, and nothing can arrive. */
@@ -144,16 +141,10 @@ export class LockEntry {
    * Passes the entry on to another acquisition of this client. @param isQueued whether that is queued in Redis
    */
   passTo(next: Holder, isQueued: boolean): void {
-    this.current = next
+    this.holder = next
     if (isQueued) {
       this.field.passTo(next.owner)
     }
-  }
-
-  /** Redis granted the lock while it waited, with this lease. */
-  granted(leaseMs: number): void {
-    this.state.granted()
-    this.state.leased(leaseMs)
   }
 
   /** Runs an operation that does not change the count: the lock may be passed on meanwhile. */
@@ -315,6 +306,7 @@ export class LockEntry {
  */
 abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, SentCommand, ReplyHandler<R, T> {
   readonly owner: string
+  readonly passedTo: readonly string[]
   /** It is its own: one object less. */
   readonly stamp: CommandStamp = this
   readonly sequence: number
@@ -328,14 +320,11 @@ abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, Sen
   ) {
     const { field, state } = entry
     this.owner = field.name
+    this.passedTo = field.passedTo
     this.sequence = state.nextNumber()
     this.tombstoneThrough = state.copies.through
     this.epochWhenSent = entry.services.runner.connectionEpoch
     this.countBefore = state.forgetCount()
-  }
-
-  get passedTo(): readonly string[] {
-    return this.entry.field.passedTo
   }
 
   get shortens(): boolean {
@@ -428,7 +417,7 @@ class ReleaseCommand<T = unknown> extends EntryCommand<ReleaseReply, T> {
     const { field, protocol, state, services } = this.entry
     const wasDone = state.releaseAnswered(this, reply, this.wasSentAgain)
     if (this.holds === 0) {
-      field.passedHaveLeftQueue(this.passedTo.length)
+      field.passedHaveLeftQueue(this.passedTo)
     }
     // The reply of an earlier copy is unknown.
     if (reply.grantedForMs !== undefined || wasDone) {

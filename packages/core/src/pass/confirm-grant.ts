@@ -1,4 +1,4 @@
-import type { EntryServices, LockEntry } from '../entry/lock-entry.js'
+import type { LockEntry } from '../entry/lock-entry.js'
 import { untilKnown } from '../redis/until-known.js'
 import type { NoteRequest } from '../scripts/note.js'
 
@@ -13,19 +13,17 @@ interface LeaseRequest {
  * that has released the lock by then needs no lease, and its release need not wait for the reply. The entry may be
  * passed on before and meanwhile.
  */
-export function confirmGrantSoon(entry: LockEntry, services: EntryServices, request: LeaseRequest): void {
-  services.runtime.afterTurn(() => {
+export function confirmGrantSoon(entry: LockEntry, request: LeaseRequest): void {
+  const { runtime, background } = entry.services
+  runtime.afterTurn(() => {
     if (!entry.holder.isOver) {
-      services.background.run(confirmGrant(entry, services, request))
+      background.run(confirmGrant(entry, request))
     }
   })
 }
 
-async function confirmGrant(
-  entry: LockEntry,
-  { runtime, abandoned }: EntryServices,
-  request: LeaseRequest,
-): Promise<void> {
+async function confirmGrant(entry: LockEntry, request: LeaseRequest): Promise<void> {
+  const { runtime, abandoned } = entry.services
   const giveUpAt = runtime.now() + entry.holder.lease.trustedForMs
   const limits = { runtime, giveUpAt, signal: abandoned }
   try {

@@ -12,7 +12,7 @@ export interface GrantedLock {
   lookAgain(): Promise<number>
 }
 
-export interface GrantedLocksParts {
+interface GrantedLocksParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly clock: Clock
   /** Pause before a second look when the first got no reply, ms. */

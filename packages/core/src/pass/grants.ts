@@ -39,7 +39,7 @@ export interface PushedGrant {
   readonly behind: string[]
 }
 
-export interface GrantReceiverParts {
+interface GrantReceiverParts {
   readonly waiter: Waiter
   readonly clock: Clock
   /** Called before a caller is resumed. */

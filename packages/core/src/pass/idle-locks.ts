@@ -20,14 +20,16 @@ export interface IdleHolder {
   releaseIdle(): Promise<ReleaseReply | undefined>
 }
 
-export interface IdleLocksParts {
+interface IdleLocksParts {
   readonly runtime: Clock
   readonly background: Background
   readonly runner: { readonly connectionEpoch: number }
   readonly waiter: { readonly topics: { isLive(topic: string): boolean | undefined } }
   readonly yielding: Yielding
-  /** How long callers wait for the answer to a release, ms. */
-  readonly patienceMs: number
+  readonly options: {
+    /** How long callers wait for the answer to a release, ms. */
+    readonly commandTimeout: number
+  }
 }
 
 interface IdleLock {
@@ -90,15 +92,12 @@ export class IdleLocks {
    *   taken again and again here, or somebody else wants it
    */
   keep(holder: IdleHolder, localPass: LocalPass, watch: Watch): boolean {
-    const { runtime, runner } = this.parts
     if (this.isClosed || !localPass.mayLinger(watch) || !this.isWorthIt(holder.key, localPass)) {
       return false
     }
-    this.idle.set(holder.key, { holder, localPass, watch, epoch: runner.connectionEpoch })
-    localPass.beginToLinger((leftMs) =>
-      // It keeps the process alive: a natural exit leaves nothing in Redis.
-      runtime.setTimer(leftMs, () => this.end(holder.key, localPass)),
-    )
+    const epoch = this.parts.runner.connectionEpoch
+    this.idle.set(holder.key, { holder, localPass, watch, epoch })
+    localPass.beginToLinger(() => this.end(holder.key, localPass))
     return true
   }
 
@@ -140,8 +139,8 @@ export class IdleLocks {
    * the name free for a round trip.
    */
   private leaves(key: string, release: Promise<unknown>): Promise<void> {
-    const { patienceMs, runtime, background } = this.parts
-    const left = settleWithin(release, patienceMs, runtime).then(() => {
+    const { options, runtime, background } = this.parts
+    const left = settleWithin(release, options.commandTimeout, runtime).then(() => {
       if (this.leaving.get(key) === left) {
         this.leaving.delete(key)
       }

@@ -54,25 +54,14 @@ export interface PassServices extends EntryServices {
   readonly lastHolders: { wentTo(key: string, owner: string, traceparent: string | undefined): void }
 }
 
-/** The kind of lock and the client. */
-export interface PassParts {
-  readonly session: PassServices
-  readonly protocol: {
-    /** Null when every acquisition has to go through Redis. */
-    readonly passing: LocalPassing | null
-    /** Whether this client has a waiter for it. */
-    readonly isAwaited: boolean
-    /** How long after the acquire in Redis a lock that is released may stay for the next caller, ms. Absent: never. */
-    readonly lingerMs?: number | undefined
-  }
-}
-
-/** An entry that Redis granted to a waiter. */
-export interface GrantedEntry {
-  /** Length of the grant, ms. */
-  readonly ttlMs: number
-  /** Waiters of this client directly behind it in Redis's queue. */
-  readonly behind: string[]
+/** A lock that may be passed on. */
+interface PassedLock {
+  /** Null when every acquisition has to go through Redis. */
+  readonly passing: LocalPassing | null
+  /** Whether this client has a waiter for it. */
+  readonly isAwaited: boolean
+  /** How long after the acquire in Redis a lock that is released may stay for the next caller, ms. Absent: never. */
+  readonly lingerMs?: number | undefined
 }
 
 /**
@@ -80,8 +69,6 @@ export interface GrantedEntry {
  * one holder. See docs/decisions/0028-local-passing.md for the races.
  */
 export class LocalPass {
-  private readonly session: PassServices
-  private readonly protocol: PassParts['protocol']
   /** Length of Redis's grant to a waiter, ms; null once the wanted lease was requested. */
   private grantedForMs: number | null
   /** The next waiters in Redis's queue, as long as they are of this client. */
@@ -90,22 +77,22 @@ export class LocalPass {
   private isFollowing = false
   /** The callers of this client are yielding to others. */
   private isYielding = false
-  /** Nobody has it: it lingers for the next caller. */
-  private isIdle = false
   /** Ends the time for which it lingers; set when it first does. */
   private endOfLinger: { cancel(): void } | null = null
   /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
   private leaseIsOnlyAGrant = false
 
+  /** When its first acquisition got it, monotonic ms. */
+  private readonly since: number
+
+  /** @param granted how Redis granted it to a waiter: for how long, and which waiters of this client are behind that */
   constructor(
     readonly entry: LockEntry,
-    { session, protocol }: PassParts,
-    /** When its first acquisition got it, monotonic ms. */
-    private readonly since: number,
-    granted: GrantedEntry | null = null,
+    private readonly session: PassServices,
+    private readonly protocol: PassedLock,
+    granted?: { readonly ttlMs: number; readonly behind: string[] },
   ) {
-    this.session = session
-    this.protocol = protocol
+    this.since = entry.holder.lease.heldSince
     this.grantedForMs = granted?.ttlMs ?? null
     this.behind = granted?.behind ?? []
   }
@@ -148,7 +135,11 @@ export class LocalPass {
    * @param end ends the hold; called only if the offer is accepted
    */
   offer(watch: Watch, end: () => void): boolean {
-    const passed = this.passedHold(watch, end, (now) => this.passesForMs(now))
+    const endAndCount = (): void => {
+      end()
+      this.passes += 1
+    }
+    const passed = this.passedHold(watch, endAndCount, (now) => this.passesForMs(now))
     return passed !== null && (this.protocol.passing?.offer(passed, this.behind) ?? false)
   }
 
@@ -213,10 +204,10 @@ export class LocalPass {
     )
   }
 
-  /** @param timer sets the timer that ends it */
-  beginToLinger(timer: (leftMs: number) => { cancel(): void }): void {
-    this.isIdle = true
-    this.endOfLinger ??= timer(this.lingersForMs(this.session.runtime.now()))
+  /** It keeps the process alive meanwhile: a natural exit leaves nothing in Redis. */
+  beginToLinger(end: () => void): void {
+    const { runtime } = this.session
+    this.endOfLinger ??= runtime.setTimer(this.lingersForMs(runtime.now()), end)
   }
 
   endToLinger(): void {
@@ -229,11 +220,6 @@ export class LocalPass {
   }
 
   passTo(next: Holder): void {
-    if (this.isIdle) {
-      this.isIdle = false
-    } else {
-      this.passes += 1
-    }
     this.entry.passTo(next, this.isAlongRedisQueue)
     this.session.lastHolders.wentTo(next.key, next.owner, next.note?.traceparent)
     this.followSoon()

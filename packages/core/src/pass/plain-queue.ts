@@ -6,7 +6,7 @@ import { randomNumber, type Runtime } from '../runtime/runtime.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import { acquire, type AcquireArguments } from '../scripts/lock.js'
 
-export interface PlainLockQueueParts {
+interface PlainLockQueueParts {
   readonly runner: ScriptRunner
   readonly waiter: Waiter
   readonly runtime: Runtime

@@ -13,7 +13,7 @@ interface Rejoins {
   timer: { cancel(): void } | null
 }
 
-export interface RejoinBatcherParts {
+interface RejoinBatcherParts {
   readonly runner: Pick<ScriptRunner, 'together'>
   readonly runtime: Runtime
   /** The locks held by this client. */

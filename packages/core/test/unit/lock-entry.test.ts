@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, WrongTypeError } from '../../src/errors.js'
 import { unexpected, UnexpectedReply } from '../../src/redis/failures.js'
+import { section } from '../redis/support/markdown.js'
 import { EntryUnderTest, type Reply } from './support/entry-under-test.js'
 
 const ACQUIRED: Reply = { kind: 'acquired' }
@@ -17,41 +18,54 @@ const REFUSED = new RedisUnavailableError('refused', { outcome: 'refused', trans
 const WRONG_TYPE = new WrongTypeError('name', 'name', new Error('WRONGTYPE'))
 const QUEUED = unexpected(new UnexpectedReply('QUEUED'), { lockName: 'name' })
 
-type Step = (entry: EntryUnderTest) => unknown
+type Run = (entry: EntryUnderTest) => unknown
+/** In the diagram, a step has these words. */
+type Step = Run & { readonly words: string }
+
+const REPLIES = new Map<Reply, string>([
+  [ACQUIRED, 'granted'],
+  [HELD, 'refused'],
+  [HELD_IN_LINE, 'refused, enqueued'],
+  [LOST, 'gone'],
+  [RELEASED, 'done'],
+  [STILL_HELD, 'done'],
+  [RENAMED, 'renamed'],
+  [SILENCE, 'no answer'],
+  [NOT_SENT, 'not sent'],
+  [REFUSED, 'an error'],
+  [WRONG_TYPE, 'another type'],
+  [QUEUED, 'QUEUED'],
+])
+const step = (words: string, run: Run): Step => Object.assign(run, { words })
+const answered = (what: string, reply: Reply, run: Run): Step => step(`${what} (${REPLIES.get(reply)})`, run)
 
 /** A first try, and what it is answered. */
-const tried =
-  (reply: Reply): Step =>
-  (entry) =>
-    entry.answering(entry.tryFirst(), [reply])
-const reentered =
-  (reply: Reply): Step =>
-  (entry) =>
-    entry.answering(entry.reenter(2), [reply])
+const tried = (reply: Reply): Step =>
+  answered('try', reply, (entry) => entry.answering(entry.tryFirst(), [reply]))
+const reentered = (reply: Reply): Step =>
+  answered('re-entry', reply, (entry) => entry.answering(entry.reenter(2), [reply]))
 /** Down to so many levels; tried once more where nobody answers. */
-const released =
-  (holds: number, reply: Reply): Step =>
-  (entry) =>
-    entry.answering(entry.release(holds), [reply])
-const passedOn =
-  (to: string, reply: Reply): Step =>
-  (entry) =>
-    entry.answering(entry.passOn(to), [reply])
+const released = (holds: number, reply: Reply): Step =>
+  answered(holds === 0 ? 'release' : 'release of one level', reply, (entry) =>
+    entry.answering(entry.release(holds), [reply]),
+  )
+const passedOn = (to: string, reply: Reply): Step =>
+  answered('pass', reply, (entry) => entry.answering(entry.passOn(to), [reply]))
 /** The connection breaks before the answer, and the client library sends the try again. */
-const triedTwice =
-  (reply: Reply): Step =>
-  (entry) => {
+const triedTwice = (reply: Reply): Step =>
+  answered('try sent twice', reply, (entry) => {
     entry.tryFirst().catch(() => undefined)
     entry.reconnect()
     return entry.answer(reply)
-  }
-const given: Step = (entry) => entry.given()
-const ticketTaken: Step = (entry) => entry.takeTicket()
+  })
+const given = step('grant', (entry) => entry.given())
+const ticketTaken = step('ticket taken', (entry) => entry.takeTicket())
+const transactionIsOver = step('EXEC or DISCARD', (entry) => entry.transactionIsOver())
 
 // These have no answer yet.
-const trying: Step = (entry) => void entry.tryFirst()
-const releasing: Step = (entry) => void entry.release(0)
-const passingOn: Step = (entry) => void entry.passOn('B')
+const trying = step('try sent', (entry) => void entry.tryFirst())
+const releasing = step('release sent', (entry) => void entry.release(0))
+const passingOn = step('pass, rename sent', (entry) => void entry.passOn('B'))
 
 interface Row {
   readonly steps: readonly Step[]
@@ -411,7 +425,7 @@ const TABLE: Record<string, Row> = {
     ifNotHeld: 'released',
   },
   'the transaction is over in which a release waited': {
-    steps: [tried(ACQUIRED), released(0, QUEUED), released(0, QUEUED), (entry) => entry.transactionIsOver()],
+    steps: [tried(ACQUIRED), released(0, QUEUED), released(0, QUEUED), transactionIsOver],
     is: '',
     reenter: 'acquire A 2 #4 tombstone 3',
     lower: 'release A 1 #4 tombstone 3',
@@ -420,7 +434,7 @@ const TABLE: Record<string, Row> = {
   },
 }
 
-async function after(steps: readonly Step[], leaseMs?: number): Promise<EntryUnderTest> {
+async function after(steps: readonly Run[], leaseMs?: number): Promise<EntryUnderTest> {
   const entry = new EntryUnderTest(leaseMs)
   for (const step of steps) {
     await step(entry)
@@ -431,7 +445,7 @@ async function after(steps: readonly Step[], leaseMs?: number): Promise<EntryUnd
 
 /** The command that an operation sends in a state, and its caller's answer. */
 async function next(
-  steps: readonly Step[],
+  steps: readonly Run[],
   operation: (entry: EntryUnderTest) => Promise<string>,
   reply: Reply,
 ) {
@@ -471,6 +485,56 @@ describe('what an owner has in Redis (I2)', () => {
       }
     })
   })
+})
+
+const wordsOf = (steps: readonly Step[]): string => steps.map(({ words }) => words).join(', ')
+
+/** The state that a diagram of the table shows: rows with equal consequences are one. */
+function stateOf({ is, reenter, release }: Row): string {
+  if (is.startsWith('nothing')) {
+    return 'nothing'
+  }
+  if (is.startsWith('in the queue')) {
+    return is === 'in the queue' ? 'in the queue, a copy may be late' : 'in the queue'
+  }
+  if (release === NO_TURN) {
+    return 'command under way'
+  }
+  if (reenter === WAITS_FOR_EXEC) {
+    return is === 'given up' ? 'given up until EXEC' : 'waits for EXEC'
+  }
+  if (release.startsWith('rename')) {
+    return 'name in doubt'
+  }
+  if (release.includes('tombstone')) {
+    return 'a copy may be late'
+  }
+  return is === 'at rest' ? 'held once' : 'held twice'
+}
+
+/** The steps of the table, as a diagram in Mermaid's language. */
+function diagram(): string {
+  const all = Object.values(TABLE)
+  const arrows = new Map<string, Set<string>>()
+  for (const row of all) {
+    const last = row.steps.at(-1)
+    const before = all.find(({ steps }) => wordsOf(steps) === wordsOf(row.steps.slice(0, -1)))
+    if (last && before) {
+      const arrow = `${idOf(stateOf(before))} --> ${idOf(stateOf(row))}`
+      arrows.set(arrow, (arrows.get(arrow) ?? new Set()).add(last.words))
+    }
+  }
+  const names = [...new Set(all.map(stateOf))].map((name) => `${idOf(name)}: ${name}`)
+  const steps = [...arrows].map(([arrow, words]) => `${arrow} : ${[...words].join(' / ')}`)
+  return ['stateDiagram-v2', ...names, `[*] --> ${idOf('nothing')}`, ...steps].join('\n  ')
+}
+
+const idOf = (name: string): string => name.replaceAll(/\W+/g, '_')
+
+it('docs/architecture.md draws the states of an entry, and each step between them', () => {
+  const [, drawn] =
+    /```mermaid\n([^]*?)\n```/.exec(section('docs/architecture.md', 'States of an entry')) ?? []
+  expect(drawn).toBe(diagram())
 })
 
 describe('the commands of an owner', () => {
@@ -530,7 +594,7 @@ describe('a lease that was shortened', () => {
     expect(entry.redis.sent.slice(1)).toEqual(['extend A 9000'])
   })
 
-  it.each<[string, Step]>([
+  it.each<[string, Run]>([
     ['had no answer', (entry) => entry.answering(entry.shorten(5_000), [SILENCE])],
     [
       'was sent again by the client library',

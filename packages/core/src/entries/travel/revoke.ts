@@ -27,7 +27,7 @@ export async function releaseTraveller(
   const named = Object.create(protocol, { ownerOf: { value: () => owner } }) as LockProtocol
   const acquisition = new Acquisition(session, named, null, ALONE)
   const { entry } = acquisition
-  entry.state.granted()
+  entry.state.granted(acquisition.lease.usualMs)
   const release = entry.releaseUntilKnown({ levelCount: 0 }, session.options.unavailableTimeoutMs)
   session.background.run(release)
   try {

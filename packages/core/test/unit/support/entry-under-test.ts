@@ -184,7 +184,7 @@ export class EntryUnderTest {
 
   /** Redis granted it the lock while it waited. */
   given(): void {
-    this.entry.state.granted()
+    this.entry.state.granted(this.leaseMs)
   }
 
   /** Its turn, until the returned function is called. */
