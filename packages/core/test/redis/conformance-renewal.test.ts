@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
 import {
   ClientClosedError,
@@ -9,11 +9,10 @@ import {
   type AcquireOptions,
   type LockClient,
 } from '../../src/index.js'
-import { atOnce } from './support/at-once.js'
+import { atOnce, itAtOnce } from './support/at-once.js'
 import { renewed } from './support/behind.js'
 import { stateOf } from './support/carrier.js'
-import { eventually, redisUrl } from './support/rig.js'
-import { describe, it, itAtOnce, useRig } from './support/together.js'
+import { eventually, redisUrl, useRig } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 
 // Redisson's own tests assert this of renewal, and of owners and servers that fail (RedissonLockTest,
@@ -72,7 +71,7 @@ describe('conformance, renewal, of each kind of lock', () => {
     'lock, lock, unlock, unlock: a later owner is renewed like the first',
     reentrantKinds,
     async (kind) => {
-      const [one, other] = (await clients(2, { lockWatchdogTimeout: 450 })) as [LockClient, LockClient]
+      const [one, other] = (await clients(2, { lockWatchdogTimeout: 1_500 })) as [LockClient, LockClient]
       const name = rig.name(kind.name)
       const lock = kind.of(one, name)
       await one.run(async () => {

@@ -23,27 +23,30 @@ describe.each(lockKinds.filter(({ locks }) => locks === 1))(
   'a forced release of a $name that nobody did',
   (kind) => {
     const options = { resyncInterval: 20_000 }
-    const ownerOf = (hold: { readonly owner: string }): string => hold.owner
 
-    it('ends no hold: Redis is asked once, and says that it is held', async () => {
-      const locks = await rig.client(options)
-      const hold = await kind.of(locks, NAME).acquire()
-      await rig.server.resetStats()
-      await tell(locks, ownerOf(hold))
-      await eventually(async () => (await renewals()) === 1)
-      await eventually(() => hold.trustedForMs > 0)
-      hold.ensure()
-      await hold.verify()
-      expect(hold.signal.aborted).toBe(false)
-      expect(await hold.release()).toBe('released')
-    })
+    it.each([{}, { leaseMs: 30_000 }])(
+      'ends no hold: Redis is asked once, and says that it is held, acquired with %j',
+      async (request) => {
+        const locks = await rig.client(options)
+        const hold = await kind.of(locks, NAME).acquire(request)
+        await rig.server.resetStats()
+        await tell(locks, hold.owner)
+        await eventually(async () => (await renewals()) === 1)
+        await eventually(() => hold.trustedForMs > 0)
+        expect(hold.trustedForMs).toBeLessThan(30_000)
+        hold.ensure()
+        await hold.verify()
+        expect(hold.signal.aborted).toBe(false)
+        expect(await hold.release()).toBe('released')
+      },
+    )
 
     it('is refused by `ensure` until Redis has answered', async () => {
       const proxy = await rig.proxy()
       const locks = await rig.client(options, rig.connection({}, proxy))
       const hold = await kind.of(locks, NAME).acquire()
       proxy.delay(150)
-      await tell(locks, ownerOf(hold))
+      await tell(locks, hold.owner)
       await eventually(() => hold.trustedForMs === 0)
       expect(() => hold.ensure()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }))
       expect(hold.signal.aborted).toBe(false)
@@ -53,23 +56,12 @@ describe.each(lockKinds.filter(({ locks }) => locks === 1))(
       expect(await hold.release()).toBe('released')
     })
 
-    it('ends a hold of a fixed lease no more', async () => {
-      const locks = await rig.client(options)
-      const hold = await kind.of(locks, NAME).acquire({ leaseMs: 30_000 })
-      await rig.server.resetStats()
-      await tell(locks, ownerOf(hold))
-      await eventually(async () => (await renewals()) === 1)
-      await eventually(() => hold.trustedForMs > 0)
-      expect(hold.trustedForMs).toBeLessThan(30_000)
-      expect(await hold.release()).toBe('released')
-    })
-
     it('ends a hold that Redis does not have, and says that it was forced', async () => {
       const locks = await rig.client(options)
       const hold = await kind.of(locks, NAME).acquire()
       const lost = nextEvent(locks, 'lost')
       await rig.admin.del(NAME)
-      await tell(locks, ownerOf(hold))
+      await tell(locks, hold.owner)
       expect(await lost).toMatchObject({ owner: hold.owner, error: { code: 'LOCK_LOST', reason: 'forced' } })
       expect(hold.signal.aborted).toBe(true)
       expect(await hold.release()).toBe('lost')

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe as describeAlone, expect, it as itAlone } from '@jest/globals'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFile, readdir } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -17,9 +17,10 @@ import {
 } from '../../src/index.js'
 import { nextEvent } from './support/behind.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { eventually, signalled, sleep, useRig } from './support/rig.js'
+import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { seeded } from './support/seeded.js'
+import { describe, it, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
 // A read lock excludes nobody of its own, and what is not reentrant has tests of its own.
@@ -32,6 +33,237 @@ function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   ;(runInNewContext('gc') as () => void)()
 }
+
+describeAlone('identity: bare callers', () => {
+  const rig = useRigAlone({ redis: 'all' })
+  const warnings = useWarnings()
+
+  itAlone.each(['allow', 'warn'] as const)(
+    "300 concurrent callers of one lock object never overlap, with bareCalls '%s' (I1)",
+    async (bareCalls) => {
+      const locks = await rig.client({ bareCalls })
+      const lock = locks.getLock(rig.name())
+      const section = new CriticalSection(rig.admin, rig.name('counter'))
+      const request = async (): Promise<void> => {
+        await lock.lock()
+        try {
+          await section.enter()
+        } finally {
+          await lock.unlock()
+        }
+      }
+      await Promise.all(times(300, request))
+      expect(await section.result()).toEqual(oneAfterAnother(300))
+      expect(await lock.isLocked()).toBe(false)
+      expect(await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())).toEqual([])
+    },
+  )
+
+  itAlone(
+    'the accident of a refused caller: its `finally { unlock() }` releases the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix',
+    async () => {
+      const locks = await rig.client({ bareCalls: 'warn' })
+      const lock = locks.getLock(rig.name())
+      async function holdingRequest(): Promise<void> {
+        await lock.lock()
+      }
+      async function refusedRequest(): Promise<boolean> {
+        try {
+          return await lock.tryLock()
+        } finally {
+          await lock.unlock()
+        }
+      }
+      for (let round = 0; round < 2; round += 1) {
+        await holdingRequest()
+        expect(await refusedRequest()).toBe(false)
+        expect(await lock.isLocked()).toBe(false)
+        await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+      }
+      const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())
+      expect(warned).toHaveLength(1)
+      expect(warned[0]!.message).toMatch(/refusedRequest[^]*holdingRequest/)
+      expect(warned[0]!.message).toMatch(/withLock\([^]*locks\.run\(/)
+    },
+  )
+
+  itAlone("bareCalls 'allow' never warns", async () => {
+    const locks = await rig.client({ bareCalls: 'allow' })
+    const lock = locks.getLock(rig.name())
+    await lock.lock()
+    expect(await lock.tryLock()).toBe(false)
+    await lock.unlock()
+    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
+  })
+
+  itAlone('bare callers of one object that do not overlap are nothing to warn of', async () => {
+    const locks = await rig.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(rig.name())
+    for (let i = 0; i < 3; i += 1) {
+      await lock.lock()
+      await lock.unlock()
+      await lock.withLock(() => lock.withLock(() => undefined))
+    }
+    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
+  })
+
+  itAlone('bare calls that have ended are not kept in memory', async () => {
+    const locks = await rig.client({ bareCalls: 'warn' })
+    const lock = locks.getLock(rig.name())
+    const rounds = async (count: number): Promise<number> => {
+      for (let i = 0; i < count; i += 1) {
+        await lock.lock()
+        await lock.unlock()
+      }
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await rounds(500)
+    const growth = (await rounds(3_000)) - before
+    // A call and where it was made take more than half a KiB.
+    expect(growth).toBeLessThan(1_000_000)
+  })
+
+  itAlone.each(['one object', 'two objects of one name'])(
+    'a bare recursive lock() through %s waits for itself: a warning with both call stacks',
+    async (objects) => {
+      const locks = await rig.client({ bareCalls: 'warn' })
+      const lock = locks.getLock(rig.name())
+      const other = objects === 'one object' ? lock : locks.getLock(rig.name())
+      async function outerCall(): Promise<Hold> {
+        await lock.lock()
+        return innerCall()
+      }
+      async function innerCall(): Promise<Hold> {
+        return other.lock()
+      }
+      const recursive = outerCall()
+      await eventually(() => warnings.of('HOLDFAST_BARE_CALLS', rig.name()).length > 0)
+      const [warned] = warnings.of('HOLDFAST_BARE_CALLS', rig.name())
+      expect(warned!.message).toMatch(/2000 ms[^]*Waiting: [^]*innerCall[^]*Holding: [^]*outerCall/)
+      await lock.unlock()
+      await (await recursive).release()
+    },
+  )
+
+  const waysToLose: Record<string, (lock: Lock) => Promise<unknown>> = {
+    'the holder has noticed': async (lock) => {
+      const hold = await lock.lock()
+      await rig.admin.del(rig.name())
+      await expect(hold.verify()).rejects.toThrow(LockLostError)
+    },
+    'nobody has noticed': async (lock) => {
+      await lock.lock()
+      await rig.admin.del(rig.name())
+    },
+    'it was forced': async (lock) => {
+      await lock.lock()
+      await lock.forceUnlock()
+    },
+    'its lease ended': (lock) => lock.lock(200),
+  }
+  itAlone.each(Object.keys(waysToLose))(
+    "a late unlock after a loss throws and does not free the next bare caller's hold, when %s (I2)",
+    async (how) => {
+      const locks = await rig.client()
+      const lock = locks.getLock(rig.name())
+      await waysToLose[how]!(lock)
+      const next = await lock.lock()
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+      await next.verify()
+      expect(await lock.getHoldCount()).toBe(1)
+      await lock.unlock()
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  itAlone('each of several lost bare holds owes one unlock, and no more', async () => {
+    const lock = (await rig.client()).getLock(rig.name())
+    for (let i = 0; i < 3; i += 1) {
+      await lock.lock()
+      await lock.forceUnlock()
+    }
+    const next = await lock.lock()
+    for (let i = 0; i < 3; i += 1) {
+      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+    }
+    await next.verify()
+    await lock.unlock()
+    expect(await lock.isLocked()).toBe(false)
+    await lock.lock()
+    await lock.unlock()
+    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
+  })
+
+  itAlone('unlock(hold) releases that hold, whatever else the object has', async () => {
+    const lock = (await rig.client()).getLock(rig.name())
+    const hold = await lock.lock()
+    await lock.unlock(hold)
+    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
+    const next = await lock.lock()
+    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
+    await next.verify()
+    await lock.unlock()
+  })
+
+  itAlone('a hold of one lock object is not the bare hold of another', async () => {
+    const locks = await rig.client()
+    const [one, other] = [locks.getLock(rig.name()), locks.getLock(rig.name())]
+    await one.lock()
+    await expect(other.unlock()).rejects.toThrow(NotLockOwnerError)
+    await one.unlock()
+  })
+
+  itAlone(
+    "bareCalls 'throw': lock, tryLock and unlock outside any context are ContextRequiredError, and take nothing",
+    async () => {
+      const locks = await rig.client({ bareCalls: 'throw' })
+      const lock = locks.getLock(rig.name())
+      for (const call of [
+        () => lock.lock(),
+        () => lock.tryLock(),
+        () => lock.tryLock(100),
+        () => lock.unlock(),
+      ]) {
+        await expect(call()).rejects.toThrow(ContextRequiredError)
+      }
+      expect(await lock.isLocked()).toBe(false)
+    },
+  )
+
+  itAlone("bareCalls 'throw': contexts, threads, withLock and holds work as ever", async () => {
+    const locks = await rig.client({ bareCalls: 'throw' })
+    const lock = locks.getLock(rig.name())
+    await locks.run(async () => {
+      await lock.lock()
+      expect(await lock.tryLock()).toBe(true)
+      await lock.unlock()
+      await lock.unlock()
+    })
+    const threads = locks.thread().getLock(rig.name())
+    await threads.lock()
+    await threads.unlock()
+    await lock.withLock(async () => {
+      await lock.lock()
+      await lock.unlock()
+    })
+    const hold = await lock.acquire()
+    await lock.unlock(hold)
+    expect(await lock.isLocked()).toBe(false)
+  })
+})
+
+describeAlone('identity: the source', () => {
+  itAlone('AsyncLocalStorage.enterWith, which leaks into siblings, is used nowhere', async () => {
+    const packages = new URL('../../../', import.meta.url)
+    const files = (await readdir(packages, { recursive: true })).filter((each) =>
+      /^[^/]+\/src\/.*\.ts$/.test(each),
+    )
+    expect(files.length).toBeGreaterThan(20)
+    const texts = await Promise.all(files.map((each) => readFile(new URL(each, packages), 'utf8')))
+    expect(files.filter((_, i) => /\benterWith\s*\(/.test(texts[i]!))).toEqual([])
+  })
+})
 
 describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
@@ -447,18 +679,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 })
 
-describe('identity: the source', () => {
-  it('AsyncLocalStorage.enterWith, which leaks into siblings, is used nowhere', async () => {
-    const packages = new URL('../../../', import.meta.url)
-    const files = (await readdir(packages, { recursive: true })).filter((each) =>
-      /^[^/]+\/src\/.*\.ts$/.test(each),
-    )
-    expect(files.length).toBeGreaterThan(20)
-    const texts = await Promise.all(files.map((each) => readFile(new URL(each, packages), 'utf8')))
-    expect(files.filter((_, i) => /\benterWith\s*\(/.test(texts[i]!))).toEqual([])
-  })
-})
-
 describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
 
@@ -502,218 +722,5 @@ describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
     const threads = times(4, () => kind.of(locks.thread(), rig.name()))
     await Promise.all([...threads, kind.of(locks, rig.name())].map(caller))
     expect(await section.result()).toEqual(oneAfterAnother(5))
-  })
-})
-
-describe('identity: bare callers', () => {
-  const rig = useRig({ redis: 'all' })
-  const warnings = useWarnings()
-
-  it.each(['allow', 'warn'] as const)(
-    "300 concurrent callers of one lock object never overlap, with bareCalls '%s' (I1)",
-    async (bareCalls) => {
-      const locks = await rig.client({ bareCalls })
-      const lock = locks.getLock(rig.name())
-      const section = new CriticalSection(rig.admin, rig.name('counter'))
-      const request = async (): Promise<void> => {
-        await lock.lock()
-        try {
-          await section.enter()
-        } finally {
-          await lock.unlock()
-        }
-      }
-      await Promise.all(times(300, request))
-      expect(await section.result()).toEqual(oneAfterAnother(300))
-      expect(await lock.isLocked()).toBe(false)
-      expect(await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())).toEqual([])
-    },
-  )
-
-  it('the accident of a refused caller: its `finally { unlock() }` releases the hold of the other, who then gets NotLockOwnerError; one warning per name has both call stacks and the fix', async () => {
-    const locks = await rig.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(rig.name())
-    async function holdingRequest(): Promise<void> {
-      await lock.lock()
-    }
-    async function refusedRequest(): Promise<boolean> {
-      try {
-        return await lock.tryLock()
-      } finally {
-        await lock.unlock()
-      }
-    }
-    for (let round = 0; round < 2; round += 1) {
-      await holdingRequest()
-      expect(await refusedRequest()).toBe(false)
-      expect(await lock.isLocked()).toBe(false)
-      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
-    }
-    const warned = await warnings.delivered('HOLDFAST_BARE_CALLS', rig.name())
-    expect(warned).toHaveLength(1)
-    expect(warned[0]!.message).toMatch(/refusedRequest[^]*holdingRequest/)
-    expect(warned[0]!.message).toMatch(/withLock\([^]*locks\.run\(/)
-  })
-
-  it("bareCalls 'allow' never warns", async () => {
-    const locks = await rig.client({ bareCalls: 'allow' })
-    const lock = locks.getLock(rig.name())
-    await lock.lock()
-    expect(await lock.tryLock()).toBe(false)
-    await lock.unlock()
-    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
-  })
-
-  it('bare callers of one object that do not overlap are nothing to warn of', async () => {
-    const locks = await rig.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(rig.name())
-    for (let i = 0; i < 3; i += 1) {
-      await lock.lock()
-      await lock.unlock()
-      await lock.withLock(() => lock.withLock(() => undefined))
-    }
-    expect(await warnings.delivered('HOLDFAST_BARE_CALLS')).toEqual([])
-  })
-
-  it('bare calls that have ended are not kept in memory', async () => {
-    const locks = await rig.client({ bareCalls: 'warn' })
-    const lock = locks.getLock(rig.name())
-    const rounds = async (count: number): Promise<number> => {
-      for (let i = 0; i < count; i += 1) {
-        await lock.lock()
-        await lock.unlock()
-      }
-      collectGarbage()
-      return process.memoryUsage().heapUsed
-    }
-    const before = await rounds(500)
-    const growth = (await rounds(3_000)) - before
-    // A call and where it was made take more than half a KiB.
-    expect(growth).toBeLessThan(1_000_000)
-  })
-
-  it.each(['one object', 'two objects of one name'])(
-    'a bare recursive lock() through %s waits for itself: a warning with both call stacks',
-    async (objects) => {
-      const locks = await rig.client({ bareCalls: 'warn' })
-      const lock = locks.getLock(rig.name())
-      const other = objects === 'one object' ? lock : locks.getLock(rig.name())
-      async function outerCall(): Promise<Hold> {
-        await lock.lock()
-        return innerCall()
-      }
-      async function innerCall(): Promise<Hold> {
-        return other.lock()
-      }
-      const recursive = outerCall()
-      await eventually(() => warnings.of('HOLDFAST_BARE_CALLS', rig.name()).length > 0)
-      const [warned] = warnings.of('HOLDFAST_BARE_CALLS', rig.name())
-      expect(warned!.message).toMatch(/2000 ms[^]*Waiting: [^]*innerCall[^]*Holding: [^]*outerCall/)
-      await lock.unlock()
-      await (await recursive).release()
-    },
-  )
-
-  const waysToLose: Record<string, (lock: Lock) => Promise<unknown>> = {
-    'the holder has noticed': async (lock) => {
-      const hold = await lock.lock()
-      await rig.admin.del(rig.name())
-      await expect(hold.verify()).rejects.toThrow(LockLostError)
-    },
-    'nobody has noticed': async (lock) => {
-      await lock.lock()
-      await rig.admin.del(rig.name())
-    },
-    'it was forced': async (lock) => {
-      await lock.lock()
-      await lock.forceUnlock()
-    },
-    'its lease ended': (lock) => lock.lock(200),
-  }
-  it.each(Object.keys(waysToLose))(
-    "a late unlock after a loss throws and does not free the next bare caller's hold, when %s (I2)",
-    async (how) => {
-      const locks = await rig.client()
-      const lock = locks.getLock(rig.name())
-      await waysToLose[how]!(lock)
-      const next = await lock.lock()
-      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
-      await next.verify()
-      expect(await lock.getHoldCount()).toBe(1)
-      await lock.unlock()
-      expect(await lock.isLocked()).toBe(false)
-    },
-  )
-
-  it('each of several lost bare holds owes one unlock, and no more', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
-    for (let i = 0; i < 3; i += 1) {
-      await lock.lock()
-      await lock.forceUnlock()
-    }
-    const next = await lock.lock()
-    for (let i = 0; i < 3; i += 1) {
-      await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
-    }
-    await next.verify()
-    await lock.unlock()
-    expect(await lock.isLocked()).toBe(false)
-    await lock.lock()
-    await lock.unlock()
-    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
-  })
-
-  it('unlock(hold) releases that hold, whatever else the object has', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
-    const hold = await lock.lock()
-    await lock.unlock(hold)
-    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
-    const next = await lock.lock()
-    await expect(lock.unlock(hold)).rejects.toThrow(NotLockOwnerError)
-    await next.verify()
-    await lock.unlock()
-  })
-
-  it('a hold of one lock object is not the bare hold of another', async () => {
-    const locks = await rig.client()
-    const [one, other] = [locks.getLock(rig.name()), locks.getLock(rig.name())]
-    await one.lock()
-    await expect(other.unlock()).rejects.toThrow(NotLockOwnerError)
-    await one.unlock()
-  })
-
-  it("bareCalls 'throw': lock, tryLock and unlock outside any context are ContextRequiredError, and take nothing", async () => {
-    const locks = await rig.client({ bareCalls: 'throw' })
-    const lock = locks.getLock(rig.name())
-    for (const call of [
-      () => lock.lock(),
-      () => lock.tryLock(),
-      () => lock.tryLock(100),
-      () => lock.unlock(),
-    ]) {
-      await expect(call()).rejects.toThrow(ContextRequiredError)
-    }
-    expect(await lock.isLocked()).toBe(false)
-  })
-
-  it("bareCalls 'throw': contexts, threads, withLock and holds work as ever", async () => {
-    const locks = await rig.client({ bareCalls: 'throw' })
-    const lock = locks.getLock(rig.name())
-    await locks.run(async () => {
-      await lock.lock()
-      expect(await lock.tryLock()).toBe(true)
-      await lock.unlock()
-      await lock.unlock()
-    })
-    const threads = locks.thread().getLock(rig.name())
-    await threads.lock()
-    await threads.unlock()
-    await lock.withLock(async () => {
-      await lock.lock()
-      await lock.unlock()
-    })
-    const hold = await lock.acquire()
-    await lock.unlock(hold)
-    expect(await lock.isLocked()).toBe(false)
   })
 })

@@ -34,12 +34,6 @@ describe("a client with interop: 'none'", () => {
     expect(await rig.contents()).toEqual({})
   })
 
-  it('a client waits for announcements by default', async () => {
-    const locks = await rig.client()
-    await locks.getLock(NAME).withLock(() => undefined)
-    expect(await announced()).toEqual([CHANNEL])
-  })
-
   it('grants the lock to a waiter of another client', async () => {
     const [locks, others] = [await client(), await client()]
     const hold = await locks.getLock(NAME).acquire()

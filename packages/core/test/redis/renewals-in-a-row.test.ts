@@ -1,6 +1,5 @@
-import { expect } from '@jest/globals'
-import { eventually } from './support/rig.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, expect, it } from '@jest/globals'
+import { eventually, useRig } from './support/rig.js'
 import { renewScript } from '../../src/scripts/lock.js'
 
 const SCRIPT_SIZE = 5

@@ -5,6 +5,7 @@ import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
+import { failureOf } from './support/losses.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
 import {
@@ -406,6 +407,37 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     expect(await soon(releasing)).toBe('released')
     expect(await holds()).toEqual({ [theirs.owner]: '1' })
     await theirs.release()
+  })
+
+  // "Nothing there" answers a full release that is sent again, and also a first one after a loss. Only the full release's own
+  // broken connection makes it the former.
+  it('hides no loss of what it broke before: a release that finds nothing says lost, withLock too, with the result (I1)', async () => {
+    const lock = kind.of(locks, NAME)
+    const faults = [proxy.loseReply(isAcquireOf(1))]
+    const hold = await soon(lock.acquire())
+    await kind.vanish(rig.admin, NAME)
+    expect(await hold.release()).toBe('lost')
+    expect(hold.lossError).toMatchObject({ reason: 'gone', owner: hold.owner })
+    faults.push(proxy.loseReply(isAcquireOf(1)))
+    const work = lock.withLock(async () => {
+      await kind.vanish(rig.admin, NAME)
+      return 'the result'
+    })
+    expect(await failureOf(work)).toMatchObject({ code: 'LOCK_LOST', reason: 'gone', result: 'the result' })
+    expect(faults.map(({ count }) => count)).toEqual([1, 1])
+  })
+
+  it('hides no loss behind a re-entry and a partial release that it broke: the full release says lost (I1)', async () => {
+    await locks.run(async () => {
+      const lock = kind.of(locks, NAME)
+      const outer = await lock.acquire()
+      const faults = [proxy.loseReply(isAcquireOf(2)), proxy.loseReply(isReleaseTo(1))]
+      const inner = await soon(lock.acquire())
+      expect(await soon(inner.release())).toBe('still-held')
+      expect(faults.map(({ count }) => count)).toEqual([1, 1])
+      await kind.vanish(rig.admin, NAME)
+      expect(await outer.release()).toBe('lost')
+    })
   })
 
   it('loses the reply of a withLock at both ends: the result, and a free lock', async () => {

@@ -187,7 +187,7 @@ describe.each([
 ])('a client whose connection breaks: %s', (_kind, lockOf) => {
   const proxy = own(() => rig.proxy())
   const broken = own(() =>
-    rig.client({ commandTimeout: 200, unavailableTimeoutMs: 800 }, rig.connection({}, proxy)),
+    rig.client({ commandTimeout: 500, unavailableTimeoutMs: 2_000 }, rig.connection({}, proxy)),
   )
   const other = own(() => rig.client())
 

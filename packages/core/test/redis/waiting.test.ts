@@ -77,16 +77,15 @@ describe('waiting', () => {
   it('the waiters of a client share one subscription, which goes with the last of them', async () => {
     const locks = await rig.client()
     const lock = locks.getLock(rig.name())
-    const channel = `redisson_lock__channel:{${rig.name()}}`
     const hold = await (await rig.client()).getLock(rig.name()).acquire()
     const ended = new AbortController()
     const waits = Array.from({ length: 20 }, () =>
       lock.acquire({ signal: ended.signal }).catch(() => 'aborted'),
     )
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
+    await rig.heard(rig.name())
     ended.abort()
     expect(await Promise.all(waits)).toEqual(waits.map(() => 'aborted'))
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 0)
+    await rig.heard(rig.name(), 0)
     await hold.release()
   })
 })
