@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { whenWeAreGone } from './guardian.mjs'
+import { whenWeAreGone } from '@holdfast/faults/harness'
 import { ping } from './ping.mjs'
 import { run, works } from './run.mjs'
 

@@ -1,4 +1,4 @@
-import { whenWeAreGone } from './guardian.mjs'
+import { whenWeAreGone } from '@holdfast/faults/harness'
 import { ping } from './ping.mjs'
 
 const DEFAULT_IMAGE = 'redis:7-alpine'

@@ -6,14 +6,14 @@ import { spawn } from 'node:child_process'
  *
  * @param {string} program
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, limitMs?: number, cwd?: string }} [options] added
- *   environment, time limit in ms, folder to run in
+ * @param {{ env?: Record<string, string | undefined>, limitMs?: number, cwd?: string, signal?: AbortSignal, shell?: boolean }} [options]
+ *   added environment, time limit in ms, folder to run in, what ends it, whether a shell finds the program
  * @returns {Promise<string>}
  */
-export const run = (program, args, { env = {}, limitMs = 0, cwd } = {}) =>
+export const run = (program, args, { env = {}, limitMs = 0, ...how } = {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      cwd,
+      ...how,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -1,10 +1,10 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
+import { whenWeAreGone } from '@holdfast/faults/harness'
 import { installWithPackageManager } from './from-package-manager.mjs'
 import { serverProgram } from './from-path.mjs'
 import { redisImage } from './from-testcontainers.mjs'
-import { whenWeAreGone } from './guardian.mjs'
 import { run, works } from './run.mjs'
 
 const SERVER = /^(redis|valkey)-server$/
@@ -12,19 +12,25 @@ const LOADER = /^ld-(musl|linux)-[\w-]+\.so\.\d$/
 const LIBRARY = /\.so(\.[\d.]+)?$/
 
 /**
- * @typedef {object} ServerProgram
- * @property {string} path the PATH on which it is found, unless HOLDFAST_REDIS_SERVER names it
- * @property {() => Promise<void>} remove
- */
-
-/**
- * The program that tests start servers of their own with, to kill, stop and empty them. Where none is on the PATH,
- * and HOLDFAST_REDIS_SERVER names none, it is taken out of a Docker image, or installed.
+ * Does something with the program on the PATH that tests start servers of their own with, to kill, stop and empty them.
+ * Where none is there, and HOLDFAST_REDIS_SERVER names none, it is taken out of a Docker image, or installed.
  *
- * @param {{ log: (line: string) => void }} options
- * @returns {Promise<ServerProgram>}
+ * @template T
+ * @param {() => Promise<T>} use
+ * @param {(line: string) => void} [log]
+ * @returns {Promise<T>}
  */
-export const provideServerProgram = async ({ log }) => {
+export const withServerProgram = async (use, log = console.error) => {
+  const program = await provided(log)
+  process.env.PATH = program.path
+  try {
+    return await use()
+  } finally {
+    await program.remove()
+  }
+}
+
+const provided = async (log) => {
   const present = { path: process.env.PATH, remove: async () => undefined }
   if (await serverProgram()) return present
   try {

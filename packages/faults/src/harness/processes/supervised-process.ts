@@ -28,8 +28,8 @@ export class SupervisedProcess {
         this.#output = (this.#output + text).slice(-KEPT_OUTPUT_CHARS)
       })
     }
-    const guardian = child.pid === undefined ? undefined : dieWithParent(child.pid, folder)
-    child.once('exit', () => guardian?.dismiss())
+    const callOff = child.pid === undefined ? undefined : dieWithParent(child.pid, folder)
+    child.once('exit', () => callOff?.())
     this.exited = new Promise((resolve) => {
       const end = (exit: Exit): void => {
         this.#exit ??= exit

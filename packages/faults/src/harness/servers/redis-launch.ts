@@ -42,7 +42,10 @@ export const launchRedis = async (launch: RedisLaunch): Promise<SupervisedProces
   await mkdir(launch.folder, { recursive: true })
   // A sentinel keeps its state there and starts only when it can; after a restart it finds what it wrote.
   if (launch.sentinel) await appendFile(sentinelFile(launch), '')
-  const child = spawn(launch.binary.path, commandLine(launch), { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(launch.binary.path, commandLine(launch), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // In a group of its own: Ctrl-C ends what uses the server first, and the server after that.
+  })
   const server = new SupervisedProcess(child, launch.folder)
   // A server that a failed test forgot to stop must not keep the process alive; the guardian ends it.
   server.unref()
