@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { provideChromium } from './browser/provide-chromium.mjs'
 import { provideRedis } from './redis/provide-redis.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
+import { withServerProgram } from './redis/server-program.mjs'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
@@ -32,11 +32,8 @@ for (const signal of Object.keys(SIGNAL_NUMBERS)) {
   })
 }
 
-/**
- * @param {string} redisUrl
- * @param {string} path where tests find the program of the servers they start
- */
-const runJest = (redisUrl, path) => {
+/** @param {string} redisUrl */
+const runJest = (redisUrl) => {
   const args = process.argv.slice(2).filter((arg) => arg !== EVERY_CLIENT)
   // jest.config.js reads it.
   const everyClient = process.argv.includes(EVERY_CLIENT) ? { HOLDFAST_TEST_EVERY_CLIENT: '1' } : {}
@@ -47,7 +44,7 @@ const runJest = (redisUrl, path) => {
   const flags = ['--experimental-vm-modules', ...PROVOKED.map((warning) => `--disable-warning=${warning}`)]
   jest = spawn(process.execPath, [...flags, 'node_modules/jest/bin/jest.js', ...workers, ...args, ...all], {
     cwd: ROOT,
-    env: { ...process.env, ...everyClient, PATH: path, HOLDFAST_TEST_REDIS_URL: redisUrl },
+    env: { ...process.env, ...everyClient, HOLDFAST_TEST_REDIS_URL: redisUrl },
     stdio: 'inherit',
   })
   return new Promise((resolve, reject) => {
@@ -69,15 +66,10 @@ const main = async () => {
   const redis = await provideRedis({ log })
   try {
     log(redis.how)
-    const program = await provideServerProgram({ log })
     if (mayLookAtBoard(process.argv.slice(2))) {
       await provideChromium({ log: (line) => console.error(`chromium: ${line}`) })
     }
-    try {
-      return interrupted ? 0 : await runJest(redis.url, program.path)
-    } finally {
-      await program.remove()
-    }
+    return await withServerProgram(async () => (interrupted ? 0 : runJest(redis.url)), log)
   } finally {
     await redis.stop()
   }

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { availableParallelism } from 'node:os'
 import { parseOptionsAndTexts, UsageError, wholeNumber } from './command-line.mjs'
 import { interruption } from './interruption.mjs'
-import { provideServerProgram } from './redis/server-program.mjs'
+import { withServerProgram } from './redis/server-program.mjs'
+import { runCommand } from './run-command.mjs'
 import { SCENARIOS } from '@holdfast/faults'
 import { COMMANDS, SCENARIOS_RUN_ELSEWHERE, SCRIPTS } from './smokes/commands.mjs'
 
@@ -61,8 +62,7 @@ const runAll = async (commands, jobs) => {
   return failed
 }
 
-const main = async ({ values, texts }) => {
-  const jobs = values.jobs === undefined ? JOBS : wholeNumber('jobs', values.jobs, 64)
+const smokesWith = async (texts, jobs) => {
   const scenarios = SCENARIOS.filter(({ name }) => !(name in SCENARIOS_RUN_ELSEWHERE)).map(
     ({ name, smoke }) => [`faults ${name}`, { smoke: `scripts/faults.mjs ${name} ${smoke}`.trim() }],
   )
@@ -71,23 +71,17 @@ const main = async ({ values, texts }) => {
     ([name, { smoke }]) => smoke && (texts.length === 0 || texts.some((text) => name.includes(text))),
   )
   if (wanted.length === 0) throw new UsageError(`no smoke has '${texts.join("' or '")}' in its name`)
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
-  process.env.PATH = program.path
-  try {
-    const failed = await runAll([...new Set(wanted.map(([, { smoke }]) => smoke))], jobs)
-    process.exitCode ||= failed === 0 && !signal.aborted ? 0 : 1
-  } finally {
-    await program.remove()
-  }
+  const failed = await runAll([...new Set(wanted.map(([, { smoke }]) => smoke))], jobs)
+  return failed === 0 && !signal.aborted
 }
 
-try {
-  const flag = { type: 'boolean', default: false }
-  const options = { jobs: { type: 'string' }, help: flag }
-  const given = parseOptionsAndTexts(process.argv.slice(2), options)
-  if (given.values.help) console.log(USAGE)
-  else await main(given)
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runCommand({
+  USAGE,
+  parseArguments: (args) => {
+    const flag = { type: 'boolean', default: false }
+    const options = { jobs: { type: 'string', default: String(JOBS) }, help: flag }
+    const { values, texts } = parseOptionsAndTexts(args, options)
+    return { texts, jobs: wholeNumber('jobs', values.jobs, 64), help: values.help }
+  },
+  run: ({ texts, jobs }) => withServerProgram(() => smokesWith(texts, jobs)),
+})

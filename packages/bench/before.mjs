@@ -2,8 +2,9 @@
 import { loadavg } from 'node:os'
 import { resolve } from 'node:path'
 import { parseOptions, wholeNumber } from '../../scripts/command-line.mjs'
+import { withServerProgram } from '../../scripts/redis/server-program.mjs'
 import { table } from '../../scripts/table.mjs'
-import { log, runCommand, withServerProgram } from './src/command.mjs'
+import { log, runCommand } from './src/command.mjs'
 import { builtAt } from './src/before/built-at.mjs'
 import { inTurns, LOADS } from './src/before/in-turns.mjs'
 

@@ -2,10 +2,11 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { RedisServer } from '@holdfast/faults/harness'
+import { requireKnown } from '../../scripts/command-line.mjs'
 import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../scripts/support/cache.mjs'
 import { run } from '../../scripts/redis/run.mjs'
+import { runCommand } from '../../scripts/run-command.mjs'
 
 const USAGE = `Usage: npm run test:peers -- [--only bullmq]
 
@@ -82,18 +83,6 @@ const PEERS = {
   '@redis/client': [['5.5.5', '5', '6.0.0', '6'], NODE_REDIS('@redis/client')],
 }
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', multiple: true, default: Object.keys(PEERS) },
-    help: { type: 'boolean', default: false },
-  },
-})
-const unknown = values.only.find((name) => !(name in PEERS))
-if (values.help || unknown !== undefined) {
-  console.log(unknown === undefined ? USAGE : `no peer is called ${unknown}\n\n${USAGE}`)
-  process.exit(unknown === undefined ? 0 : 2)
-}
-
 /**
  * A project with this version, and with links to the packages of this tree, which its name has the hash of. It is
  * elsewhere: inside this tree its packages would stand in for what is missing.
@@ -122,31 +111,39 @@ const newest = async (name, range) => {
   return versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1)
 }
 
-const server = await RedisServer.start()
-try {
-  for (const name of values.only) {
-    const [versions, program] = PEERS[name]
-    const done = new Set()
-    for (const wanted of versions) {
-      try {
-        const version = /^\d+\.\d+\.\d+$/.test(wanted) ? wanted : await newest(name, wanted)
-        // The newest may be the oldest.
-        if (done.has(version)) continue
-        done.add(version)
-        const cwd = await projectOf(name, version)
-        await writeFile(join(cwd, 'peer.mjs'), `const url = '${server.url}'\n${program}`)
-        // Peers are found beside the link, and not in this tree.
-        const failure = await run(process.execPath, ['--preserve-symlinks', 'peer.mjs'], { cwd }).catch(
-          (e) => e,
-        )
-        console.log(`${name} ${version}: ${failure instanceof Error ? failure.message : 'passed'}`)
-        if (failure instanceof Error) process.exitCode = 1
-      } catch (error) {
-        if (!(error instanceof NotAvailable)) throw error
-        console.log(`${name} ${wanted}: skipped: ${error.message}`)
+const runAll = async ({ only }) => {
+  requireKnown('only', only, Object.keys(PEERS))
+  const server = await RedisServer.start()
+  let held = true
+  try {
+    for (const name of only) {
+      const [versions, program] = PEERS[name]
+      const done = new Set()
+      for (const wanted of versions) {
+        try {
+          const version = /^\d+\.\d+\.\d+$/.test(wanted) ? wanted : await newest(name, wanted)
+          // The newest may be the oldest.
+          if (done.has(version)) continue
+          done.add(version)
+          const cwd = await projectOf(name, version)
+          await writeFile(join(cwd, 'peer.mjs'), `const url = '${server.url}'\n${program}`)
+          // Peers are found beside the link, and not in this tree.
+          const failure = await run(process.execPath, ['--preserve-symlinks', 'peer.mjs'], { cwd }).catch(
+            (e) => e,
+          )
+          console.log(`${name} ${version}: ${failure instanceof Error ? failure.message : 'passed'}`)
+          held &&= !(failure instanceof Error)
+        } catch (error) {
+          if (!(error instanceof NotAvailable)) throw error
+          console.log(`${name} ${wanted}: skipped: ${error.message}`)
+        }
       }
     }
+    return held
+  } finally {
+    await server.stop()
   }
-} finally {
-  await server.stop()
 }
+
+const options = { only: { type: 'string', multiple: true, default: Object.keys(PEERS) } }
+await runCommand({ USAGE, options, run: runAll })

@@ -3,13 +3,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { provideServerProgram } from '../../scripts/redis/server-program.mjs'
+import { RedisServer } from '@holdfast/faults/harness'
+import { requireKnown } from '../../scripts/command-line.mjs'
+import { withServerProgram } from '../../scripts/redis/server-program.mjs'
+import { runCommand } from '../../scripts/run-command.mjs'
 import { cachedFolder, fetched, fingerprint, NotAvailable } from '../../scripts/support/cache.mjs'
 
 const HERE = join(import.meta.dirname, 'street')
 const ROOT = join(import.meta.dirname, '../..')
 const NAMES = await readdir(HERE)
+const VERSIONS = ['newest', 'oldest']
 const USAGE = `Usage: npm run test:street -- [--only ${NAMES.join('|')}] [--version newest|oldest] [--short]
 
   --only      one of the hosts; may be given again
@@ -18,27 +21,6 @@ const USAGE = `Usage: npm run test:street -- [--only ${NAMES.join('|')}] [--vers
   --help
 
 A host that cannot be fetched is skipped, with the reason. Exit code: 0 all is right; 1 something is not; 2 wrong arguments.`
-
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', multiple: true, default: NAMES },
-    version: { type: 'string', multiple: true, default: ['newest', 'oldest'] },
-    short: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help) {
-  console.log(USAGE)
-  process.exit(0)
-}
-const unknown = [
-  ...values.only.filter((name) => !NAMES.includes(name)),
-  ...values.version.filter((each) => !/^(newest|oldest)$/.test(each)),
-]
-if (unknown.length > 0) {
-  console.error(`no host or version is called ${unknown[0]}\n\n${USAGE}`)
-  process.exit(2)
-}
 
 /** The parts of the pages that run: by heading, the blocks of code and the rows of its tables. */
 const PAGES = [
@@ -87,36 +69,44 @@ const installed = async (host, version) => {
   return folder
 }
 
-const { RedisServer } = await import('@holdfast/faults/harness')
-const program = await provideServerProgram({ log: (line) => console.error(line) })
-process.env.PATH = program.path
-const server = await RedisServer.start()
-let hasFailed = false
-try {
-  for (const host of values.only) {
-    for (const version of values.version) {
-      let cwd
-      try {
-        cwd = await installed(host, version)
-      } catch (error) {
-        if (!(error instanceof NotAvailable)) throw error
-        console.log(`${host}, ${version}: skipped, ${error.message}`)
-        continue
+const runAll = async ({ only, version: versions, short }) => {
+  requireKnown('only', only, NAMES)
+  requireKnown('version', versions, VERSIONS)
+  const server = await RedisServer.start()
+  let held = true
+  try {
+    for (const host of only) {
+      for (const version of versions) {
+        let cwd
+        try {
+          cwd = await installed(host, version)
+        } catch (error) {
+          if (!(error instanceof NotAvailable)) throw error
+          console.log(`${host}, ${version}: skipped, ${error.message}`)
+          continue
+        }
+        if (!cwd) continue
+        console.log(`${host}, ${version}`)
+        const env = { ...process.env, REDIS_URL: server.url, STREET_VERSION: version }
+        const child = spawn(process.execPath, ['main.mjs', ...(short ? ['--short'] : [])], {
+          cwd,
+          env,
+          stdio: 'inherit',
+        })
+        const [code] = await once(child, 'exit')
+        held &&= code === 0
       }
-      if (!cwd) continue
-      console.log(`${host}, ${version}`)
-      const env = { ...process.env, REDIS_URL: server.url, STREET_VERSION: version }
-      const child = spawn(process.execPath, ['main.mjs', ...(values.short ? ['--short'] : [])], {
-        cwd,
-        env,
-        stdio: 'inherit',
-      })
-      const [code] = await once(child, 'exit')
-      hasFailed ||= code !== 0
     }
+    return held
+  } finally {
+    await server.stop()
   }
-} finally {
-  await server.stop()
-  await program.remove()
 }
-process.exit(hasFailed ? 1 : 0)
+
+const several = (all) => ({ type: 'string', multiple: true, default: all })
+await runCommand({
+  USAGE,
+  options: { only: several(NAMES), version: several(VERSIONS), short: { type: 'boolean', default: false } },
+  run: (wanted) => withServerProgram(() => runAll(wanted)),
+})
+process.exit()

@@ -7,7 +7,7 @@ import { parseArguments, USAGE } from './arguments.mjs'
 import { runOn } from './run-on-topology.mjs'
 import { interruption } from '../interruption.mjs'
 import { runCommand } from '../run-command.mjs'
-import { provideServerProgram } from '../redis/server-program.mjs'
+import { withServerProgram } from '../redis/server-program.mjs'
 import { cellOf, printCells } from '../support/cell.mjs'
 
 const interrupted = interruption()
@@ -26,12 +26,10 @@ const runAll = async (forJest) => {
   return code === 0
 }
 
-const runContract = async ({ clients, topologies }) => {
-  const program = await provideServerProgram({ log })
-  // For the servers here, and those that suites start.
-  process.env.PATH = program.path
-  let held = true
-  try {
+/** With a program for the servers here, and those that suites start. */
+const runContract = ({ clients, topologies }) =>
+  withServerProgram(async () => {
+    let held = true
     for (const client of clients) {
       for (const topology of topologies) {
         log(`${client.name}: ${topology}`)
@@ -40,11 +38,8 @@ const runContract = async ({ clients, topologies }) => {
         held = printCells(client.title, { [topology]: cellOf(outcome, 'contract') }) && held
       }
     }
-  } finally {
-    await program.remove()
-  }
-  return held
-}
+    return held
+  })
 
 await runCommand({
   ...{ parseArguments, USAGE },

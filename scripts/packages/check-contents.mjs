@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import ts from 'typescript'
-import { filesBelow } from './files-below.mjs'
 
 const ALWAYS = ['LICENSE', 'README.md', 'package.json']
 const NOTICES = 'dist/THIRD-PARTY-LICENSES.txt'
@@ -37,39 +36,6 @@ export const checkSize = ({ size, unpackedSize, contents }, most) => {
   const is = { packed: size, unpacked: unpackedSize, files: contents.length }
   for (const [what, value] of Object.entries(is)) {
     assert.ok(value <= most[what], `${what}: ${value}, more than ${most[what]}`)
-  }
-}
-
-const AT_TOP = /^(?:export )?(?:abstract )?(?:class|function\*?|const|let) (\w+)/gm
-const ANYWHERE = /\b(?:class|function\*?|const|let|var) (\w+)/g
-
-const declaredIn = (texts, pattern) =>
-  new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name)))
-
-const sourcesBelow = (folder) =>
-  filesBelow(folder)
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => readFileSync(join(folder, file), 'utf8'))
-
-/**
- * Nothing of the engine for tests is in the library: no import of its package nor of the parser that it brings along,
- * and no class or function that is declared there and nowhere in what the library is made of.
- *
- * @param {string} folder of the installed package
- * @param {string[]} contents
- * @param {{ engine: string, own: string[] }} sources folders
- */
-export const checkNoEngine = (folder, contents, { engine, own }) => {
-  const names = declaredIn(sourcesBelow(engine), AT_TOP)
-  for (const name of declaredIn(own.flatMap(sourcesBelow), ANYWHERE)) names.delete(name)
-  assert.ok(names.has('Keyspace') && names.size > 50, 'the engine is known by its names')
-  for (const file of contents.filter((each) => /\.(c?js|d\.c?ts)$/.test(each))) {
-    const text = readFileSync(join(folder, file), 'utf8')
-    const imported = modulesIn(join(folder, file)).filter((path) =>
-      /^(@holdfast\/testing|redis-parser)\b/.test(path),
-    )
-    const inside = [...declaredIn([text], ANYWHERE)].filter((name) => names.has(name))
-    assert.deepEqual([...imported, ...inside], [], `${file}: of the engine for tests`)
   }
 }
 

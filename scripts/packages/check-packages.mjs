@@ -21,13 +21,6 @@ const PROJECT_OF = {
 // It brings ioredis along, which most projects are without, or have in a version of their own.
 const WITH_A_CLIENT = '@holdfast/cli'
 
-// Modules that a service loads.
-const ENGINE_IS_NOT_IN = ['@holdfast/core', '@holdfast/waiter', '@holdfast/watchdog']
-const SOURCES = {
-  engine: join(ROOT, 'packages/testing/src'),
-  own: ['core', 'waiter', 'watchdog'].map((each) => join(ROOT, `packages/${each}/src`)),
-}
-
 const readManifest = (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
 /** One that the URL does not choose by itself. */
@@ -87,10 +80,5 @@ export const checkPackages = async (packed, { folder, redisUrl, report, signal }
     await report.check(`${name}: its classes keep their names`, () =>
       check.checkClassNames(installed, contents),
     )
-    if (ENGINE_IS_NOT_IN.includes(name)) {
-      await report.check(`${name}: nothing of the engine for tests`, () =>
-        check.checkNoEngine(installed, contents, SOURCES),
-      )
-    }
   }
 }

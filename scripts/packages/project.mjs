@@ -41,8 +41,7 @@ export class Project {
 
   /** @returns {Promise<string>} what the script wrote */
   async node(...args) {
-    const { stdout } = await command(process.execPath, args, this.setting)
-    return stdout.trim()
+    return (await command(process.execPath, args, this.setting)).trim()
   }
 
   /** The compiler of this repository. */

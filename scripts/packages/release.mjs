@@ -5,9 +5,10 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseOptions, UsageError } from '../command-line.mjs'
+import { UsageError } from '../command-line.mjs'
 import { interruption } from '../interruption.mjs'
 import { provideRedis } from '../redis/provide-redis.mjs'
+import { runCommand } from '../run-command.mjs'
 import { table } from '../table.mjs'
 import { checkPackages } from './check-packages.mjs'
 import { command } from './command.mjs'
@@ -65,7 +66,7 @@ const publish = async (packed, { isDryRun, report, folder }) => {
       cwd: folder,
       signal,
     }).then(
-      ({ stdout }) => stdout.trim() !== '',
+      (stdout) => stdout.trim() !== '',
       () => false,
     )
     if (there) console.log(`${name}@${version} is on npm`)
@@ -106,16 +107,11 @@ const release = async ({ check: isCheck, 'dry-run': isDryRun }) => {
   return report.failed === 0
 }
 
-try {
-  const flag = { type: 'boolean', default: false }
-  const options = { 'dry-run': flag, check: flag, versions: flag, help: flag }
-  const values = parseOptions(process.argv.slice(2), options)
-  if (values.help) console.log(USAGE)
-  else if (values.versions) await makeVersions(ROOT, signal)
-  else process.exitCode ||= (await release(values)) ? 0 : 1
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.message)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+const flag = { type: 'boolean', default: false }
+await runCommand({
+  USAGE,
+  options: { 'dry-run': flag, check: flag, versions: flag },
+  run: (values) => (values.versions ? makeVersions(ROOT, signal) : release(values)),
+})
 // Without an exit, a connection that is left could hold the process.
 process.exit()

@@ -37,7 +37,7 @@ export const repositoryAddress = () => {
 export const packAll = async (folder, signal, root = ROOT) => {
   const staged = publishedPackages(root).map((each) => stage(each, join(folder, 'staged')))
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, ...staged]
-  const { stdout } = await command('npm', args, { cwd: folder, signal })
+  const stdout = await command('npm', args, { cwd: folder, signal })
   return Object.values(JSON.parse(stdout)).map(({ name, version, filename, files, size, unpackedSize }) => ({
     ...{ name, version, file: join(folder, filename), size, unpackedSize },
     contents: files.map(({ path }) => path),

@@ -47,7 +47,7 @@ export const smokeOn = async (project, { path, run }) => {
   for (const client of CLIENTS) {
     const args = [...run, 'runtime.mjs', client, ...entries]
     try {
-      const { stdout } = await command(path, args, project.setting)
+      const stdout = await command(path, args, project.setting)
       if (!stdout.endsWith('ok\n')) throw new Error(`Error: it ended early and wrote '${stdout}'`)
     } catch (error) {
       failures.push(`${client}: ${reasonIn(error.message)}`)

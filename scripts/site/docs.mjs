@@ -2,8 +2,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseOptions, UsageError, wholeNumber } from '../command-line.mjs'
+import { UsageError, wholeNumber } from '../command-line.mjs'
 import { interruption } from '../interruption.mjs'
+import { runCommand } from '../run-command.mjs'
 import { checkLinks } from './check-links.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -62,29 +63,21 @@ const check = async () => {
   try {
     const faults = [...dead, ...(await checkInBrowser(served.url, { signal, log: console.log }))]
     for (const fault of faults) console.error(fault)
-    process.exitCode ||= faults.length === 0 ? 0 : 1
+    return faults.length === 0
   } finally {
     served.close()
   }
 }
 
-try {
-  const flag = { type: 'boolean', default: false }
-  const values = parseOptions(process.argv.slice(2), {
-    check: flag,
-    serve: flag,
-    port: { type: 'string', default: String(PORT) },
-    help: flag,
-  })
-  const port = wholeNumber('port', values.port, 65_535)
-  if (values.check && values.serve) throw new UsageError('--check and --serve are two things')
-  if (values.help) console.log(USAGE)
-  else if (values.check) await check()
-  else if (values.serve) {
-    const { close } = await serve(port)
-    signal.addEventListener('abort', close, { once: true })
-  } else await build()
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+const flag = { type: 'boolean', default: false }
+await runCommand({
+  USAGE,
+  options: { check: flag, serve: flag, port: { type: 'string', default: String(PORT) } },
+  run: async ({ check: isCheck, serve: isServe, port: wanted }) => {
+    const port = wholeNumber('port', wanted, 65_535)
+    if (isCheck && isServe) throw new UsageError('--check and --serve are two things')
+    if (isCheck) return check()
+    if (isServe) signal.addEventListener('abort', (await serve(port)).close, { once: true })
+    else await build()
+  },
+})

@@ -2,7 +2,6 @@
 import { UsageError } from '../../../scripts/command-line.mjs'
 import { interruption } from '../../../scripts/interruption.mjs'
 import { provideRedis } from '../../../scripts/redis/provide-redis.mjs'
-import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
 import { connectToWatch, RedisGoneError } from './connection.mjs'
 import { RedisInfo } from './redis-info.mjs'
 
@@ -57,16 +56,5 @@ export const withRedis = async (signal, use) => {
     }
   } finally {
     await redis.stop()
-  }
-}
-
-/** The program for servers of `use`'s own on the PATH. @template T @param {() => Promise<T>} use @returns {Promise<T>} */
-export const withServerProgram = async (use) => {
-  const program = await provideServerProgram({ log })
-  process.env.PATH = program.path
-  try {
-    return await use()
-  } finally {
-    await program.remove()
   }
 }

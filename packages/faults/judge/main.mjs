@@ -2,13 +2,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { parseOptions, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
+import { wholeNumber } from '../../../scripts/command-line.mjs'
 import { interruption } from '../../../scripts/interruption.mjs'
-import { fetched, NotAvailable, requireProgram } from '../../../scripts/support/cache.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
+import { fetched, requireProgram } from '../../../scripts/support/cache.mjs'
 import { PLANTED_BUGS } from '../planted/bugs.mjs'
 import { runProgram } from '../planted/runs.mjs'
 import { kindsFor, PRELOAD } from '../planted/simulations.mjs'
@@ -34,7 +35,7 @@ const USAGE = `Usage: npm run judge -- [options]
 
 Skipped, with a word, where there is no Go. Exit code: 0 Porcupine agrees and finds the bugs, 1 otherwise, 2 wrong arguments.`
 const signal = interruption()
-const folder = await mkdtemp(join(tmpdir(), 'holdfast-judge-'))
+const folder = join(tmpdir(), `holdfast-judge-${process.pid}`)
 const program = join(folder, 'judge')
 let files = 0
 
@@ -118,37 +119,31 @@ const judgeBugs = async () => {
   return found >= LEAST_FOUND * bugs.length
 }
 
-const main = async () => {
-  const text = { type: 'string' }
-  const flag = { type: 'boolean', default: false }
-  const options = { seeds: text, seed: text, history: text, 'no-bugs': flag, help: flag }
-  const given = parseOptions(process.argv.slice(2), options)
-  if (given.help) return console.log(USAGE)
-  const seeds = wholeNumber('seeds', given.seeds ?? '1000', 1_000_000)
-  const seed = wholeNumber('seed', given.seed ?? '1', 999_999_999)
+const main = async (given) => {
+  const seeds = wholeNumber('seeds', given.seeds, 1_000_000)
+  const seed = wholeNumber('seed', given.seed, 999_999_999)
   await requireProgram('Go', 'go', ['version'])
+  await mkdir(folder, { recursive: true })
   const cwd = import.meta.dirname
   await fetched('Porcupine', 'go', ['mod', 'download'], { cwd })
   await fetched('the judge', 'go', ['build', '-o', program, '.'], { cwd })
   if (given.history) {
     const [said] = await judged(given.history)
     console.log(said)
-    process.exitCode = said.illegal ? 1 : 0
-    return
+    return !said.illegal
   }
   const agrees = await judgeSeeds(seed, seeds)
-  const finds = given['no-bugs'] || (await judgeBugs())
-  process.exitCode = agrees && finds ? 0 : 1
+  return (given['no-bugs'] || (await judgeBugs())) && agrees
 }
 
-try {
-  await main()
-} catch (error) {
-  if (error instanceof NotAvailable) console.log(`judge: skipped, ${error.message}`)
-  else if (error instanceof UsageError) {
-    console.error(`${error.message}\n\n${USAGE}`)
-    process.exitCode = 2
-  } else throw error
-} finally {
-  await rm(folder, { recursive: true, force: true })
-}
+const text = { type: 'string' }
+await runCommand({
+  USAGE,
+  options: {
+    seeds: { ...text, default: '1000' },
+    seed: { ...text, default: '1' },
+    history: text,
+    'no-bugs': { type: 'boolean', default: false },
+  },
+  run: (given) => main(given).finally(() => rm(folder, { recursive: true, force: true })),
+})

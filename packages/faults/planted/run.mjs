@@ -7,7 +7,8 @@ import { PLANTED_BUGS } from './bugs.mjs'
 import { requirePlantable } from './plantable.mjs'
 import { lookByProgram, lookByTest, nameOf } from './runs.mjs'
 import { outside, simulate, strayNames } from './simulations.mjs'
-import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
+import { withServerProgram } from '../../../scripts/redis/server-program.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
 
 const MOST_JOBS = 64
 const MOST_EVIDENCE = 120
@@ -145,9 +146,7 @@ const main = async (wanted) => {
   if (strays.length > 0) throw new Error(`no bug for the simulator to leave out: ${strays.join('; ')}`)
   if (wanted.simulator) return simulateAll(wanted)
   if (wanted.check) return `All ${wanted.names.length} bugs can be planted`
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
-  process.env.PATH = program.path
-  try {
+  return withServerProgram(async () => {
     const redis = await RedisServer.start()
     try {
       const wrong = await lookAll(wanted, redis.url)
@@ -157,17 +156,13 @@ const main = async (wanted) => {
     } finally {
       await redis.stop()
     }
-  } finally {
-    await program.remove()
-  }
+  })
 }
 
-try {
-  const wanted = wantedOf(process.argv.slice(2))
-  if (wanted.help) console.log(USAGE)
-  else if (wanted.list) for (const name of wanted.names) console.log(`${name}: ${nameOf(PLANTED_BUGS[name])}`)
-  else console.log(await main(wanted))
-} catch (error) {
-  console.error(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : error.message)
-  process.exitCode ||= error instanceof UsageError ? 2 : 1
-}
+await runCommand({
+  ...{ USAGE, parseArguments: wantedOf },
+  run: async (wanted) => {
+    if (wanted.list) for (const name of wanted.names) console.log(`${name}: ${nameOf(PLANTED_BUGS[name])}`)
+    else console.log(await main(wanted))
+  },
+})

@@ -5,14 +5,15 @@ import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { FENCE_TABLE } from '@holdfast/fence'
 import { startDatabases } from './databases.mjs'
+import { requireKnown } from '../../../scripts/command-line.mjs'
 import { interruption } from '../../../scripts/interruption.mjs'
 import { command } from '../../../scripts/packages/command.mjs'
 import { packAll } from '../../../scripts/packages/tarballs.mjs'
 import { provideRedis } from '../../../scripts/redis/provide-redis.mjs'
 import { run } from '../../../scripts/redis/run.mjs'
+import { runCommand } from '../../../scripts/run-command.mjs'
 import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
 import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
 import { cachedFolder, exists, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
@@ -30,7 +31,7 @@ const USAGE = `Usage: npm run test:fence -- [--versions newest|oldest|compiled] 
   --cost      a transaction with the fence and without it, in turns of so many ms
   --help
 
-A database that cannot be had here is not run, and said. Exit code: 0 all tests passed; 1 otherwise.`
+A database that cannot be had here is not run, and said. Exit code: 0 all tests passed; 1 otherwise; 2 the arguments are wrong.`
 
 /** Versions that are run of each library: the newest, the oldest of its range of peers, and those to be compiled. */
 const VERSIONS = {
@@ -62,21 +63,6 @@ const PRISMA = ['prisma', '@prisma/client', '@prisma/adapter-pg', '@prisma/adapt
 for (const each of PRISMA) VERSIONS.newest[each] = '7.10.0'
 for (const each of PRISMA) VERSIONS.oldest[each] = '7.0.0'
 const SLOW = ['prisma', 'typeorm', 'knex']
-
-const { values } = parseArgs({
-  options: {
-    versions: { type: 'string' },
-    only: { type: 'string', multiple: true, default: [] },
-    smoke: { type: 'boolean', default: false },
-    pauses: { type: 'string' },
-    cost: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
-})
-if (values.help || (values.versions !== undefined && !Object.hasOwn(VERSIONS, values.versions))) {
-  console.log(USAGE)
-  process.exit(values.help ? 0 : 2)
-}
 
 const interrupted = interruption()
 const log = (line) => console.error(line)
@@ -160,7 +146,7 @@ const ran = async (program, folder, args, env = {}) => {
   return code === 0
 }
 
-const runSuite = (program, folder, urls, only) => {
+const runSuite = (program, folder, { urls, only }) => {
   const args = ['--test', '--test-reporter=dot', '--test-concurrency=1', 'suite.mjs']
   return ran(program, folder, args, {
     FENCE_DATABASES: JSON.stringify(urls),
@@ -180,64 +166,75 @@ const onEach = async (urls, run) => {
 const PAUSES = '| database | | late holders | refused | writes | after a later holder | lost updates |'
 const COST = '| database | writers | transactions/s without | with the fence | ratio |'
 
-const runPauses = async (program, folder, urls) => {
+const runPauses = async (program, folder, { urls, pauses }) => {
   const redis = await provideRedis({ log })
   console.log(`${PAUSES}\n| --- | --- | ---: | ---: | ---: | ---: | ---: |`)
   try {
     return await onEach(urls, (name, url) =>
-      ran(program, folder, ['pauses.mjs', name, url, redis.url, values.pauses]),
+      ran(program, folder, ['pauses.mjs', name, url, redis.url, pauses]),
     )
   } finally {
     await redis.stop()
   }
 }
 
-const runCost = (program, folder, urls) => {
+const runCost = (program, folder, { urls, cost }) => {
   console.log(`${COST}\n| --- | ---: | ---: | ---: | ---: |`)
-  return onEach(urls, (name, url) => ran(program, folder, ['cost.mjs', name, url, values.cost]))
+  return onEach(urls, (name, url) => ran(program, folder, ['cost.mjs', name, url, cost]))
 }
 
-const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-fence-')))
-let databases
-let hasFailed = false
-try {
+/** The suite, or a measurement, with each list of versions that is asked for. @returns whether all of it succeeded */
+const runIn = async (folder, { versions, only, smoke, pauses, cost }) => {
   const node = await runtimeProgram(
     RUNTIMES.find(({ name }) => name === 'node-24'),
     { log },
   )
   if (node.reason !== undefined) throw new NotAvailable(node.reason)
-  databases = await startDatabases(folder, FENCE_TABLE, log)
-  const tarballs = join(folder, 'tarballs')
-  await mkdir(tarballs)
-  const packed = await packAll(tarballs, interrupted)
-  const measure = values.pauses ? runPauses : values.cost ? runCost : undefined
-  const isSmall = values.smoke || measure !== undefined
-  const all = isSmall ? ['newest'] : values.versions ? [values.versions] : Object.keys(VERSIONS)
-  for (const which of all) {
-    const project = join(folder, which)
-    const isChosen = (name) => values.only.length === 0 || values.only.includes(name)
-    const wanted = which === 'compiled' ? ON_COMPILED.filter(isChosen) : values.only
-    if (which === 'compiled' && wanted.length === 0) continue
-    const libraries = await librariesFolder(which, isSmall).catch((error) => {
-      if (which !== 'compiled' || !(error instanceof NotAvailable)) throw error
-      log(`skipped, ${error.message}`)
-    })
-    if (libraries === undefined) continue
-    await projectIn(project, libraries, packed)
-    const prepare = `const { DatabaseSync } = await import('node:sqlite')
-      const db = new DatabaseSync(process.argv[1])
-      db.exec('PRAGMA journal_mode = WAL; DROP TABLE IF EXISTS holdfast_fences; DROP TABLE IF EXISTS things')
-      for (const each of JSON.parse(process.argv[2])) db.exec(each)`
-    const { urls, sqliteTables } = databases
-    await run(node.path, ['--input-type=module', '-e', prepare, urls.sqlite, JSON.stringify(sqliteTables)])
-    const program = which === 'compiled' ? process.execPath : node.path
-    hasFailed = !(await (measure ?? runSuite)(program, project, urls, wanted)) || hasFailed
+  const { urls, sqliteTables, stop } = await startDatabases(folder, FENCE_TABLE, log)
+  try {
+    const tarballs = join(folder, 'tarballs')
+    await mkdir(tarballs)
+    const packed = await packAll(tarballs, interrupted)
+    const measure = pauses ? runPauses : cost ? runCost : undefined
+    const isSmall = smoke || measure !== undefined
+    const all = isSmall ? ['newest'] : versions ? [versions] : Object.keys(VERSIONS)
+    let isGreen = true
+    for (const which of all) {
+      const project = join(folder, which)
+      const isChosen = (name) => only.length === 0 || only.includes(name)
+      const wanted = which === 'compiled' ? ON_COMPILED.filter(isChosen) : only
+      if (which === 'compiled' && wanted.length === 0) continue
+      const libraries = await librariesFolder(which, isSmall).catch((error) => {
+        if (which !== 'compiled' || !(error instanceof NotAvailable)) throw error
+        log(`skipped, ${error.message}`)
+      })
+      if (libraries === undefined) continue
+      await projectIn(project, libraries, packed)
+      const prepare = `const { DatabaseSync } = await import('node:sqlite')
+        const db = new DatabaseSync(process.argv[1])
+        db.exec('PRAGMA journal_mode = WAL; DROP TABLE IF EXISTS holdfast_fences; DROP TABLE IF EXISTS things')
+        for (const each of JSON.parse(process.argv[2])) db.exec(each)`
+      await run(node.path, ['--input-type=module', '-e', prepare, urls.sqlite, JSON.stringify(sqliteTables)])
+      const program = which === 'compiled' ? process.execPath : node.path
+      const setting = { urls, only: wanted, pauses, cost }
+      isGreen = (await (measure ?? runSuite)(program, project, setting)) && isGreen
+    }
+    return isGreen
+  } finally {
+    await stop()
   }
-} catch (error) {
-  if (!(error instanceof NotAvailable)) throw error
-  log(`skipped, ${error.message}`)
-} finally {
-  await databases?.stop()
-  await rm(folder, { recursive: true, force: true })
 }
-process.exitCode = hasFailed ? 1 : 0
+
+const [text, flag] = [{ type: 'string' }, { type: 'boolean', default: false }]
+await runCommand({
+  USAGE,
+  options: {
+    only: { ...text, multiple: true, default: [] },
+    ...{ versions: text, smoke: flag, pauses: text, cost: text },
+  },
+  run: async (wanted) => {
+    requireKnown('versions', wanted.versions ? [wanted.versions] : [], Object.keys(VERSIONS))
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdfast-fence-')))
+    return runIn(folder, wanted).finally(() => rm(folder, { recursive: true, force: true }))
+  },
+})

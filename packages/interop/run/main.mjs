@@ -10,7 +10,7 @@ import { parseArguments, USAGE } from './arguments.mjs'
 import { builtDriver } from './driver.mjs'
 import { lacksOf } from './versions.mjs'
 import { interruption } from '../../../scripts/interruption.mjs'
-import { provideServerProgram } from '../../../scripts/redis/server-program.mjs'
+import { withServerProgram } from '../../../scripts/redis/server-program.mjs'
 import { runCommand } from '../../../scripts/run-command.mjs'
 import { NotAvailable } from '../../../scripts/support/cache.mjs'
 import { cellOf } from '../../../scripts/support/cell.mjs'
@@ -25,7 +25,7 @@ const JEST = ['node_modules/jest/bin/jest.js', '-c', 'packages/interop/jest.conf
 const interrupted = interruption()
 
 /** Runs test files, one after the other, with all that they print. @returns what came of them */
-const runTests = async (files, setting, { path, forJest }) => {
+const runTests = async (files, setting, forJest) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-interop-'))
   const report = join(folder, 'report.json')
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
@@ -33,7 +33,7 @@ const runTests = async (files, setting, { path, forJest }) => {
     const child = spawn(process.execPath, [...flags, ...JEST, '--outputFile', report, ...files, ...forJest], {
       cwd: ROOT,
       stdio: 'inherit',
-      env: { ...process.env, PATH: path, HOLDFAST_INTEROP: JSON.stringify(setting) },
+      env: { ...process.env, HOLDFAST_INTEROP: JSON.stringify(setting) },
       signal: interrupted,
     })
     await once(child, 'close')
@@ -44,22 +44,21 @@ const runTests = async (files, setting, { path, forJest }) => {
 }
 
 /** @returns {Promise<import('../../../scripts/support/cell.mjs').Cell>} */
-const cellWith = async (version, classPath, column, { wanted, path }) => {
-  const { mode, contentionMs, files, forJest } = wanted
+const cellWith = async (version, classPath, column, { mode, contentionMs, files, forJest }) => {
   const isMapped = column === 'mapped'
   const { said, ...lacks } = lacksOf(version)
   const setting = { mode, contentionMs, classPath, ...lacks, ...(isMapped ? { prefix: PREFIX } : {}) }
   const mapped = isMapped ? MAPPED.map((name) => `${TESTS}/${name}.test.ts`) : []
-  const outcome = await runTests(files.length > 0 ? files : mapped, setting, { path, forJest })
+  const outcome = await runTests(files.length > 0 ? files : mapped, setting, forJest)
   return cellOf(outcome, `every kind${said(isMapped)}`)
 }
 
-const cellsOf = async (version, setting) => {
-  const { columns } = setting.wanted
+const cellsOf = async (version, wanted) => {
+  const { columns } = wanted
   try {
     const classPath = await builtDriver(version)
     const cells = {}
-    for (const column of columns) cells[column] = await cellWith(version, classPath, column, setting)
+    for (const column of columns) cells[column] = await cellWith(version, classPath, column, wanted)
     return cells
   } catch (error) {
     if (!(error instanceof NotAvailable)) throw error
@@ -68,21 +67,15 @@ const cellsOf = async (version, setting) => {
 }
 
 const run = async (wanted) => {
-  const program = await provideServerProgram({ log: (line) => console.error(line) })
   let held = true
-  try {
-    for (const version of wanted.versions) {
-      const cells = await cellsOf(version, { wanted, path: program.path })
-      for (const [column, { state, said }] of Object.entries(cells)) {
-        const what = `interop: Redisson ${version}${column === 'mapped' ? ' with a NameMapper' : ''}`
-        console.log(`${what}: ${state === 'missing' ? 'skipped' : state}, ${said}`)
-        held &&= state !== 'failed'
-      }
+  for (const version of wanted.versions) {
+    for (const [column, { state, said }] of Object.entries(await cellsOf(version, wanted))) {
+      const what = `interop: Redisson ${version}${column === 'mapped' ? ' with a NameMapper' : ''}`
+      console.log(`${what}: ${state === 'missing' ? 'skipped' : state}, ${said}`)
+      held &&= state !== 'failed'
     }
-  } finally {
-    await program.remove()
   }
   return held
 }
 
-await runCommand({ parseArguments, USAGE, run })
+await runCommand({ parseArguments, USAGE, run: (wanted) => withServerProgram(() => run(wanted)) })
