@@ -1,4 +1,4 @@
-import { seededRandom } from '../../faults/build/run/random.js'
+import { seededRandom } from '../../faults/build/harness/seeded-random.js'
 import { encodeBatch } from '../../core/build/redis/batch.js'
 import { inBatches } from '../../core/build/redis/lua-sources.js'
 import { commandFrom, spoiled, SUBSCRIPTIONS } from './commands.mjs'

@@ -57,7 +57,7 @@ const CALM = ['R', 'W', 'T']
 /** @param {Word} key */
 export const isCalm = (key) => CALM.includes(String(key).replace(/:.*/s, ''))
 
-/** @param {import('../../faults/build/run/random.js').SeededRandom} random */
+/** @param {import('../../faults/build/harness/seeded-random.js').SeededRandom} random */
 export const wordsFrom = (random) => {
   const { pick, chance, whole } = random
   const name = () => pick(NAMES)

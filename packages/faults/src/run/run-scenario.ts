@@ -5,7 +5,7 @@ import { RedisServer } from '@holdfast/faults/harness'
 import { Fleet } from './fleet.js'
 import { openHistory, readHistories, runnerFile } from './history-file.js'
 import { defaultsOf, type OptionSpecs, type OptionValues } from './options.js'
-import { seededRandom } from './random.js'
+import { seededRandom } from '../harness/seeded-random.js'
 import type { Part, Run, Scenario, Verdict } from './scenario.js'
 
 /** Options of every scenario besides its own. */

@@ -2,7 +2,7 @@ import type { RedisServer } from '@holdfast/faults/harness'
 import type { Fleet } from './fleet.js'
 import type { History } from './history-file.js'
 import type { OptionSpecs, OptionValues } from './options.js'
-import type { SeededRandom } from './random.js'
+import type { SeededRandom } from '../harness/seeded-random.js'
 
 /** The findings of a run, for the terminal and for the page of its scenario. */
 export interface Verdict {

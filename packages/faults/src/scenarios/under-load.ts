@@ -2,7 +2,7 @@
 // whether a caller gets what another one believes to have.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { count, oneOf, someOf } from '../run/options.js'
-import { seededRandom } from '../run/random.js'
+import { seededRandom } from '../harness/seeded-random.js'
 import { defineScenario, type Run } from '../run/scenario.js'
 import { median, table } from '../run/table.js'
 import { CHANGES, type Change, type ChangeName, type Group } from './under-load/changes.js'

@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
 import { Command, CommanderError } from 'commander'
 import type { HistoryEvent } from '@holdfast/faults/harness'
-import { count, flag, minutes, optionOf, someOf, text } from '../run/options.js'
+import {
+  count,
+  flag,
+  minutes,
+  optionOf,
+  someOf,
+  text,
+  type OptionSpecs,
+  type OptionValues,
+} from '../run/options.js'
 import { play, type Episode } from './episode.js'
 import { appendHistory } from './history-lines.js'
 import { explore, sample, type Explored } from './exhaustive.js'
@@ -16,24 +25,25 @@ const MOST_SHOWN = 3
 const LONGEST_SHRINK_MS = 60_000
 const EXIT_CODES = '\nExit code: 0 all held, 1 something was violated, 2 the arguments are wrong.'
 
-interface Options extends Scope {
-  readonly seed: number
-  readonly seeds: number
-  readonly minutes: number
-  /** Instead of minutes, unless 0. */
-  readonly hours: number
-  /** The parts of the world of `seed` that are played; empty: all, and those after it. */
-  readonly replay: string
-  readonly trace: boolean
-  /** Ends with the first world that breaks a rule, as it is. */
-  readonly first: boolean
-  readonly exhaustive: boolean
-  /** The file that gets what the worlds saw; empty: none. */
-  readonly history: string
-  /** The run ends when it has had so many, and fails when it has not; 0: it ends with its time or its seeds. */
-  readonly acquisitions: number
-  readonly ofEach: number
-}
+const OPTIONS = {
+  seed: count(1, 'whole number; decides all that happens in the first world', { least: 0 }),
+  seeds: count(1_000_000, 'how many worlds, each with the seed after'),
+  minutes: minutes(1, 'of one core: no world is begun after'),
+  hours: count(0, 'the same in hours', { least: 0, most: 24 }),
+  kinds: someOf(KINDS, 'kinds of locks'),
+  faults: someOf(FAULT_NAMES, 'faults', { mayBeNone: true }),
+  someReleaseEarly: flag('every second process has releaseWaitMs: 0'),
+  someLinger: flag('every second process has lingerMs'),
+  replay: text('of the world of --seed only what a failure printed', 'all of it'),
+  acquisitions: count(0, 'ends when it has had so many, and fails when it has not', { least: 0 }),
+  ofEach: count(0, 'the same for faults of each kind', { least: 0 }),
+  first: flag('ends with the first world that breaks a rule, and shrinks nothing'),
+  exhaustive: flag('small worlds in every order of what arrives, instead of worlds of a seed'),
+  history: text('file that gets the histories, as JSON lines; nothing is shrunk then'),
+  trace: flag('with --replay: also each command that a server ran'),
+} satisfies OptionSpecs
+
+type Options = OptionValues<typeof OPTIONS>
 
 /** Processor time of this process: how long something takes on a core of its own. */
 const cpuMs = (): number => {
@@ -202,41 +212,13 @@ export const main = async (args: readonly string[], interrupted: AbortSignal): P
   let code = 0
   const command = new Command('npm run simulate --')
     .description('Whole clients on virtual time and a simulated network, from a seed. docs/simulator.md')
-    .addOption(
-      optionOf('seed', count(1, 'whole number; decides all that happens in the first world', { least: 0 })),
-    )
-    .addOption(optionOf('seeds', count(1_000_000, 'how many worlds, each with the seed after')))
-    .addOption(optionOf('minutes', minutes(1, 'of one core: no world is begun after')))
-    .addOption(optionOf('hours', count(0, 'the same in hours', { least: 0, most: 24 })))
-    .addOption(optionOf('kinds', someOf(KINDS, 'kinds of locks')))
-    .addOption(optionOf('faults', someOf(FAULT_NAMES, 'faults', { mayBeNone: true })))
-    .addOption(optionOf('someReleaseEarly', flag('every second process has releaseWaitMs: 0')))
-    .addOption(optionOf('someLinger', flag('every second process has lingerMs')))
-    .addOption(optionOf('replay', text('of the world of --seed only what a failure printed', 'all of it')))
-    .addOption(
-      optionOf(
-        'acquisitions',
-        count(0, 'ends when it has had so many, and fails when it has not', { least: 0 }),
-      ),
-    )
-    .addOption(optionOf('ofEach', count(0, 'the same for faults of each kind', { least: 0 })))
-    .addOption(optionOf('first', flag('ends with the first world that breaks a rule, and shrinks nothing')))
-    .addOption(
-      optionOf(
-        'exhaustive',
-        flag('small worlds in every order of what arrives, instead of worlds of a seed'),
-      ),
-    )
-    .addOption(
-      optionOf('history', text('file that gets the histories, as JSON lines; nothing is shrunk then')),
-    )
-    .addOption(optionOf('trace', flag('with --replay: also each command that a server ran')))
     .addHelpText('after', EXIT_CODES)
     .exitOverride()
     .action(async (options: Options) => {
       if (options.exhaustive) code = await searchAll(options, interrupted)
       else code = options.replay === '' ? await simulate(options, interrupted) : await replay(options)
     })
+  for (const [name, spec] of Object.entries(OPTIONS)) command.addOption(optionOf(name, spec))
   try {
     await command.parseAsync(args, { from: 'user' })
     return code

@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { createHash } from 'node:crypto'
-import type { SeededRandom } from '../run/random.js'
+import type { SeededRandom } from '../harness/seeded-random.js'
 import type { Fate } from './network/wire.js'
 import type { Finding } from './finding.js'
 import { verdictOn } from './verdict.js'

@@ -136,43 +136,52 @@ const isInDoubt = (
 
 const sum = (uses: readonly Use[]): number => uses.reduce((total, { permits }) => total + permits, 0)
 
-/** One latch, how often it was to be counted down, and what it counts in the end. */
+/** One latch, how often it was to be counted down, and what it counts in the end, if anybody has asked. */
 export interface LatchAtRest {
   readonly latch: string
   readonly counts: number
-  readonly left: number
+  readonly left?: number
 }
+
+const LATCH_KINDS = ['count', 'counted', 'passed', 'closed', 'await'] as const
 
 /** A latch opens when it was counted down as often as it was set to, not before, and for all that wait. */
 export const checkLatches = (
   events: readonly SemaphoreEvent[],
   latches: readonly LatchAtRest[],
   faults: readonly Span[],
+  calmMs = 0,
 ): { rounds: number; passed: number; closed: number; violations: string[] } => {
   const total = { rounds: latches.length, passed: 0, closed: 0, violations: [] as string[] }
   for (const { latch, counts, left } of latches) {
     const ofLatch = events.filter((event) => 'latch' in event && event.latch === latch)
-    const times = (kind: SemaphoreEvent['kind']): number[] =>
-      ofLatch.filter((event) => event.kind === kind).map(({ atMs }) => atMs)
-    const [begun, counted, passed, closed] = [
-      times('count'),
-      times('counted'),
-      times('passed'),
-      times('closed'),
+    const [begun = [], counted = [], passed = [], closed = [], awaited = []] = LATCH_KINDS.map((kind) =>
+      ofLatch.filter((event) => event.kind === kind),
+    )
+    // One that was never set is open.
+    const earliestMs = counts === 0 ? -Infinity : (begun[counts - 1]?.atMs ?? Infinity)
+    const latestMs = counts === 0 ? -Infinity : (counted[counts - 1]?.atMs ?? Infinity)
+    const begunMs = ({ atMs, process }: SemaphoreEvent): number =>
+      awaited.findLast((each) => each.process === process && each.atMs <= atMs)?.atMs ?? -Infinity
+    const waits = [
+      ...passed.map((each) => ({ fromMs: Math.max(latestMs, begunMs(each)), toMs: each.atMs })),
+      ...closed.map(({ atMs }) => ({ fromMs: latestMs, toMs: atMs })),
     ]
-    const earliestMs = begun[counts - 1] ?? Infinity
-    const latestMs = counted[counts - 1] ?? Infinity
     total.passed += passed.length
     total.closed += closed.length
-    const isLeft = left >= Math.max(0, counts - begun.length) && left <= Math.max(0, counts - counted.length)
+    const isLeft =
+      left === undefined ||
+      (left >= Math.max(0, counts - begun.length) && left <= Math.max(0, counts - counted.length))
     const range = `${counts - begun.length} to ${counts - counted.length}`
     total.violations.push(
       ...passed
-        .filter((atMs) => atMs < earliestMs)
+        .filter(({ atMs }) => atMs < earliestMs)
         .map(() => `I1 ${latch} let a waiter pass after ${begun.length} of ${counts} counts`),
-      ...[...passed, ...closed]
-        .filter((toMs) => toMs > latestMs + OPENING_MS && isCalm(faults, { fromMs: latestMs, toMs }))
-        .map((atMs) => `I4 ${latch} kept a waiter ${Math.round(atMs - latestMs)} ms after it opened`),
+      ...waits
+        .filter((wait) => wait.toMs > wait.fromMs + OPENING_MS && isCalm(faults, wait, calmMs))
+        .map(
+          ({ fromMs, toMs }) => `I4 ${latch} kept a waiter ${Math.round(toMs - fromMs)} ms after it opened`,
+        ),
       ...(isLeft ? [] : [`I2 ${latch} counts ${left} at rest, it should be ${range}`]),
     )
   }

@@ -1,5 +1,5 @@
 import type { RedisServer } from '@holdfast/faults/harness'
-import type { SeededRandom } from '../run/random.js'
+import type { SeededRandom } from '../harness/seeded-random.js'
 import { tokensOf } from './lock-kinds.js'
 
 /** A key of a lock or a semaphore, and what is gone with it. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkHistory, type HistoryEvent, type HistoryReport, type Mode } from '@holdfast/faults/harness'
+import {
+  checkHistory,
+  type HistoryEvent,
+  type HistoryReport,
+  type Mode,
+  seededRandom,
+} from '@holdfast/faults/harness'
 
 interface Turn {
   readonly owner: string
@@ -15,17 +21,9 @@ interface Run {
   readonly losses: { readonly fromMs: number; readonly toMs: number }[]
 }
 
-const seeded = (seed: number) => {
-  let state = seed
-  // Whole numbers, so that many moments coincide.
-  return (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
-
 const randomRun = (seed: number): Run => {
-  const random = seeded(seed)
+  // Whole numbers, so that many moments coincide.
+  const random = seededRandom(seed).whole
   // Every other run is of a read-write lock, mostly read.
   const readers = seed % 2 === 0 ? 70 : 0
   const turns = Array.from({ length: 25 }, (_, index) => {

@@ -4,6 +4,7 @@ import {
   checkHistory,
   type HistoryEvent,
   type HistoryOptions,
+  seededRandom,
 } from '@holdfast/faults/harness'
 
 type Kind = HistoryEvent['kind']
@@ -11,13 +12,8 @@ type Of<K extends Kind> = Extract<HistoryEvent, { kind: K }>
 type Random = (below: number) => number
 
 const seeded = (seed: number): Random => {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return (((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below
-  }
+  const { next } = seededRandom(seed)
+  return (below) => next() * below
 }
 
 const options: HistoryOptions = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { allLuaSources } from '../../../core/test/redis/support/all-lua-sources.js'
-import { seededRandom } from '../../../faults/src/run/random.js'
+import { seededRandom } from '../../../faults/src/harness/seeded-random.js'
 import { Engine } from '../../src/engine/engine.js'
 
 // `npm run test:engine` runs them on real servers; here is what it is made of.

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/faults/harness'
+import { ManualClock, seededRandom } from '@holdfast/faults/harness'
 import { type Attempt, Waiter } from '../../src/index.js'
 import { FakeWakeSource } from '../fake-wake-source.js'
 import { type Caller, done, Rig } from '../rig.js'
@@ -115,22 +115,11 @@ describe('callers that want different amounts', () => {
   })
 })
 
-/** mulberry32: the same seed gives the same run. */
-function seeded(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
-
 const PERMITS = 5
 
 /** One run of callers of two lines on the same permits, behind a network. No tick comes in time. */
 async function play(seed: number): Promise<{ breaches: string[]; served: number; asleep: number }> {
-  const random = seeded(seed)
+  const random = seededRandom(seed).whole
   const clock = new ManualClock(0)
   const sources = [new FakeWakeSource(), new FakeWakeSource()]
   const after = (maxMs: number): Promise<void> =>

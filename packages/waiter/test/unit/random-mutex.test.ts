@@ -1,20 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { ManualClock } from '@holdfast/faults/harness'
+import { ManualClock, seededRandom } from '@holdfast/faults/harness'
 import { type Attempt, Waiter, type WaitOutcome } from '../../src/index.js'
 
 const callers = 200
 const queues = ['a', 'b']
-
-/** mulberry32: the same seed gives the same run. */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** A mutex behind a slow network that hangs, stays silent, and loses messages while it reconnects. */
 class RemoteMutex {
@@ -146,7 +135,7 @@ class Run {
 }
 
 async function play(seed: number): Promise<Run> {
-  const random = seeded(seed)
+  const random = seededRandom(seed).next
   const run = new Run(random)
   const all = Promise.all(Array.from({ length: callers }, () => run.caller()))
   for (let second = 0; second < 60; second += 1) {

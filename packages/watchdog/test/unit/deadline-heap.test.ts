@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import { DeadlineHeap, type HeapEntry } from '../../src/deadline-heap.js'
-import { seeded } from './fixture.js'
 
 const entry = (deadline: number): HeapEntry => ({ deadline, heapIndex: -1 })
 const sorted = (entries: Iterable<HeapEntry>): number[] =>
@@ -36,7 +36,7 @@ describe('DeadlineHeap', () => {
   })
 
   it.each([1, 2, 3, 4, 5])('stays ordered and indexed under any mix of changes (seed %i)', (seed) => {
-    const random = seeded(seed)
+    const random = seededRandom(seed).next
     const heap = new DeadlineHeap<HeapEntry>()
     const alive = new Set<HeapEntry>()
     const pick = (): HeapEntry | undefined => [...alive][Math.floor(random() * alive.size)]

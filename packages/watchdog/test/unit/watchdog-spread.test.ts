@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import type { Watch } from '../../src/index.js'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, seeded, TTL, TRUST } from './fixture.js'
+import { Bench, expectNothingLeft, FakeLease, INTERVAL, TTL, TRUST } from './fixture.js'
 
 // Thousands of leases on virtual time: work for the processor alone, which other files share.
 jest.setTimeout(120_000)
@@ -215,7 +216,7 @@ describe('what brings renewals together again', () => {
 
 describe('whatever comes and goes', () => {
   it.each([21, 22])('nobody is renewed later than due, and nobody is lost: seed %i', async (seed) => {
-    const random = seeded(seed)
+    const random = seededRandom(seed).next
     const fleet = new Fleet((lease) => `${Number(lease.name) % 7}`)
     let held: Watch[] = []
     for (let step = 0; step < 600; step += 1) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, seeded, TRUST, TTL } from './fixture.js'
+import { seededRandom } from '@holdfast/faults/harness'
+import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, TTL } from './fixture.js'
 
 expectNothingLeft()
 
@@ -7,7 +8,7 @@ describe('one timer', () => {
   it('serves all watches', async () => {
     const bench = new Bench()
     bench.renewAll()
-    const random = seeded(7)
+    const random = seededRandom(7).next
     for (let count = 0; count < 500; count += 1) {
       bench.watch(new FakeLease('job', 500 + Math.floor(random() * TTL)), { renew: count % 2 === 0 })
       await bench.clock.advance(3)
@@ -135,7 +136,7 @@ class SimulatedStore {
 
 describe('I3: whatever happens, trust ends before the lease does', () => {
   it.each([11, 12, 13, 14])('seed %i', async (seed) => {
-    const random = seeded(seed)
+    const random = seededRandom(seed).next
     const bench = new Bench({ batchSize: 3 })
     bench.random = 0.5
     const simulated = new SimulatedStore(bench, random)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisServer } from '@holdfast/faults/harness'
-import type { SeededRandom } from '../../../../faults/src/run/random.js'
+import type { SeededRandom } from '../../../../faults/src/harness/seeded-random.js'
 import type { CommandUnderLock } from './command-under-lock.js'
 
 /** The things that a harm needs. */

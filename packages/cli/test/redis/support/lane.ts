@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type Hold } from '../../../../core/src/index.js'
 import { stateOf, type RedisServer } from '@holdfast/faults/harness'
-import { seededRandom, type SeededRandom } from '../../../../faults/src/run/random.js'
+import { seededRandom, type SeededRandom } from '../../../../faults/src/harness/seeded-random.js'
 import { CommandUnderLock } from './command-under-lock.js'
 import { HARMS, type Harm, type HarmName } from './harms.js'
 

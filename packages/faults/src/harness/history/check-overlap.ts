@@ -1,13 +1,8 @@
-import type { FaultLog } from './fault-log.js'
 import type { Findings, Violation } from './findings.js'
 import type { Hold } from './hold.js'
 import { LatestMaximum } from './latest-maximum.js'
 import type { LockHistory } from './lock-history.js'
-
-interface Surroundings {
-  readonly faults: FaultLog
-  readonly grantLagMs: number
-}
+import type { Surroundings } from './surroundings.js'
 
 /**
  * I1: beliefs of different owners never overlap, unless both are shared. One sweep; each hold is held against the

@@ -1,19 +1,11 @@
-import type { FaultLog } from './fault-log.js'
 import type { Findings } from './findings.js'
 import type { Disowned, LockHistory } from './lock-history.js'
-
-interface Surroundings {
-  readonly faults: FaultLog
-  readonly grantLagMs: number
-}
+import { excuseOf, type Surroundings } from './surroundings.js'
 
 /** I2: nobody is told "not the owner" of a lock that it has, trusts, and was not told to have lost. */
 export const checkOwnership = (lock: LockHistory, surroundings: Surroundings, findings: Findings): void => {
-  const { faults, grantLagMs } = surroundings
   for (const disowned of lock.disowned) {
     const { event, hold } = disowned
-    const loss = faults.lockLossBegunBy(lock.name, event.atMs)
-    const heldSinceMs = hold === undefined ? -Infinity : hold.startMs - grantLagMs
     const who = event.owner ?? event.process
     findings.add(
       {
@@ -23,7 +15,11 @@ export const checkOwnership = (lock: LockHistory, surroundings: Surroundings, fi
         message: `${who} was told that it is not the owner, and no loss came before`,
         events: [...proof(disowned), event],
       },
-      loss !== undefined && loss.over.atMs >= heldSinceMs ? loss.fault : undefined,
+      excuseOf(lock.name, surroundings, {
+        fromMs: hold?.startMs ?? -Infinity,
+        toMs: event.atMs,
+        alone: true,
+      }),
     )
   }
 }

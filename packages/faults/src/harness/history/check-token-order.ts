@@ -1,15 +1,9 @@
-import type { FaultLog } from './fault-log.js'
 import type { Findings, Violation } from './findings.js'
 import type { Hold } from './hold.js'
 import { LatestMaximum } from './latest-maximum.js'
 import type { LockHistory } from './lock-history.js'
+import type { Surroundings } from './surroundings.js'
 import { tokenValue } from './token.js'
-
-interface Surroundings {
-  readonly faults: FaultLog
-  readonly grantLagMs: number
-  readonly lastingTokens: (lock: string) => boolean
-}
 
 interface Grant {
   readonly hold: Hold

@@ -1,23 +1,7 @@
-import type { FaultLog, FaultSpan } from './fault-log.js'
 import type { Findings } from './findings.js'
 import type { LockHistory } from './lock-history.js'
+import { excuseOf, type Surroundings } from './surroundings.js'
 import { tokenValue } from './token.js'
-
-interface Surroundings {
-  readonly faults: FaultLog
-  readonly grantLagMs: number
-  readonly lastingTokens: (lock: string) => boolean
-}
-
-/** The loss of data, or of this lock alone, that explains what happened between two moments. */
-const excuseOf = (
-  lock: string,
-  { faults, grantLagMs }: Surroundings,
-  { fromMs, toMs, alone = false }: { fromMs: number; toMs: number; alone?: boolean },
-): FaultSpan['fault'] | undefined => {
-  const loss = alone ? faults.lockLossBegunBy(lock, toMs) : faults.dataLossBegunBy(lock, toMs)
-  return loss !== undefined && loss.over.atMs >= fromMs - grantLagMs ? loss.fault : undefined
-}
 
 /**
  * A run whose last command has no answer gives its result to its own callers, after a wait of a second. If that command

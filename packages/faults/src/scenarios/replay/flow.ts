@@ -1,5 +1,5 @@
 import { LockError, type AcquireOptions, type Hold } from '@holdfast/core'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { compareOwn, type Compared } from './comparison.js'
 import type { LastingContext } from './contexts.js'
 import { Counts } from './counts.js'

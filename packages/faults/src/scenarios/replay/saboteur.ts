@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandsIn, type Fault, type FaultProxy, type Matcher } from '@holdfast/faults/harness'
 import { renewScript } from '../../../../core/build/scripts/lock.js'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { Counts } from './counts.js'
 
 const LATEST_COPY_MS = 5_000

@@ -1,5 +1,6 @@
 // Figures of a run of the torture besides what the history checker says: waits, shares, and when losses were told.
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import { callsIn } from '../../workload/calls-in.js'
 import { PARTS } from '../../workload/vanishing.js'
 import { turnOf } from '../../workload/victim.js'
 import type { TortureValues } from './options.js'
@@ -16,16 +17,10 @@ interface Served {
 }
 
 /** Each call that was served, and how long it took. */
-const servedIn = (events: readonly HistoryEvent[]): Served[] => {
-  const begunAt = new Map<string, number>()
-  return events.flatMap((event) => {
-    if (event.kind !== 'acquire-begin' && event.kind !== 'acquired') return []
-    const { process, lock, attempt, atMs } = event
-    const key = `${process} ${attempt}`
-    if (event.kind === 'acquire-begin') begunAt.set(key, atMs)
-    return event.kind === 'acquired' ? [{ lock, process, ms: atMs - (begunAt.get(key) ?? atMs) }] : []
-  })
-}
+const servedIn = (events: readonly HistoryEvent[]): Served[] =>
+  callsIn(events)
+    .filter(({ end }) => end.kind === 'acquired')
+    .map(({ begin: { lock, process, atMs }, end }) => ({ lock, process, ms: end.atMs - atMs }))
 
 const longest = (served: readonly Served[]): number =>
   Math.round(served.reduce((most, { ms }) => Math.max(most, ms), 0))

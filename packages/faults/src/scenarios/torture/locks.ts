@@ -1,238 +1,75 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LockLostError, type Hold } from '@holdfast/core'
-import type { Mode } from '@holdfast/faults/harness'
-import { Attempt, noteLoss, release, trust, type Held } from '../../workload/attempt.js'
-import { kindOf, lockNamed, readWriteNamed, type PlainFace } from '../../workload/lock-kinds.js'
+import { nowMs } from '../../run/shared-clock.js'
+import { Attempt, trust } from '../../workload/attempt.js'
+import { kindOf, tokensOf } from '../../workload/lock-kinds.js'
+import {
+  LockSteps,
+  READERS,
+  waysOf,
+  type LockStep,
+  type LockWay,
+  type Task,
+} from '../../workload/lock-steps.js'
 import { workMs, type CallerParts } from './workload.js'
 
 const LONGEST_WAIT_MS = 2_500
-/** The share of readers among callers of a read-write lock. */
-const READERS = 0.7
 /** How often an owner whose register is guarded writes without a look at its lock. */
 const CARELESS = 0.3
 const CARELESS_MS = 25
 
-/** A lock that a caller aims at, and whether it wants to read or to write. */
-interface Target {
-  readonly name: string
-  readonly lock: PlainFace
-  readonly mode?: Mode
-}
-
 /** One caller that wants locks, in every way there is, and writes down what it was told. */
 export class LockCaller {
   readonly #parts: CallerParts
+  readonly #steps: LockSteps
   #attempts = 0
 
   constructor(parts: CallerParts) {
     this.#parts = parts
+    const { locks, history, register } = parts
+    this.#steps = new LockSteps({
+      ...{ locks, history, countsAtOnce: true, now: nowMs },
+      sleep: (ms) => sleep(ms),
+      attempt: (call) => new Attempt(history, call),
+      impatience: ({ abortMs }) => ({
+        signal: AbortSignal.timeout(Math.round(abortMs)),
+        over: () => undefined,
+      }),
+      trusts: (held) => trust(history, held) !== undefined,
+      write: async ({ hold: { token }, lock, owner }) => {
+        const decision = token === undefined ? { accepted: true } : await register.write(lock, token, owner)
+        history.add('write', { lock, owner, token, ...decision })
+      },
+    })
   }
 
   async step(): Promise<void> {
-    const { random } = this.#parts
-    const target = this.#aim()
-    await random.pick(this.#waysOf(target))(target)
+    const { random, names } = this.#parts
+    const lock = random.pick(names)
+    const isReadWrite = kindOf(lock) === 'read-write'
+    const mode = isReadWrite ? (random.chance(READERS) ? 'shared' : 'exclusive') : undefined
+    const way = random.pick(waysOf(mode))
+    await this.#steps.take(way, { ...this.#stepOf(lock, way), mode })
     await sleep(random.between(0, 30))
   }
 
-  #aim(): Target {
-    const { locks, names, random } = this.#parts
-    const name = random.pick(names)
-    if (kindOf(name) !== 'read-write') return { name, lock: lockNamed(locks, name) }
-    const both = readWriteNamed(locks, name)
-    const mode = random.chance(READERS) ? 'shared' : 'exclusive'
-    return { name, lock: mode === 'shared' ? both.readLock() : both.writeLock(), mode }
-  }
-
-  #waysOf({ mode }: Target): ((target: Target) => Promise<unknown>)[] {
-    const ways = [this.#byCallback, this.#byHold, this.#once, this.#impatient, this.#reentrant]
-    return mode === 'exclusive' ? [...ways, this.#downgrade, this.#downgrade] : ways
-  }
-
-  readonly #byCallback = (target: Target): Promise<unknown> => {
-    const { history } = this.#parts
-    const waitMs = this.#patience()
-    return this.#attempt(target, waitMs, async (attempt) => {
-      let held: Held | undefined
-      await target.lock.withLock(
-        async (hold) => {
-          held = attempt.acquired(hold)
-          try {
-            await this.#work(held)
-          } finally {
-            history.add('release-begin', { lock: held.lock, owner: held.owner })
-          }
-        },
-        { waitMs },
-      )
-      if (held) history.add('released', { lock: held.lock, owner: held.owner, outcome: 'released' })
-    })
-  }
-
-  readonly #byHold = (target: Target): Promise<unknown> => {
-    const { random, leaseMs } = this.#parts
-    const waitMs = this.#patience()
-    const lease = random.chance(0.3) ? { leaseMs: Math.round(random.between(300, leaseMs)) } : {}
-    return this.#attempt(target, waitMs, async (attempt) => {
-      const held = attempt.acquired(await target.lock.acquire({ waitMs, ...lease }))
-      await this.#workAndRelease({ ...held, ...lease })
-    })
-  }
-
-  readonly #once = (target: Target): Promise<unknown> =>
-    this.#attempt(target, 0, async (attempt) => {
-      const hold = await target.lock.tryAcquire()
-      if (hold) await this.#workAndRelease(attempt.acquired(hold))
-      else attempt.refused()
-    })
-
-  readonly #impatient = (target: Target): Promise<unknown> => {
-    const signal = AbortSignal.timeout(Math.round(this.#parts.random.between(0, 200)))
-    return this.#attempt(target, LONGEST_WAIT_MS, async (attempt) => {
-      const hold = await target.lock.acquire({ signal, waitMs: LONGEST_WAIT_MS })
-      await this.#workAndRelease(attempt.acquired(hold))
-    })
-  }
-
-  /** A reader gets in again also while a writer waits for it. */
-  readonly #reentrant = (target: Target): Promise<unknown> => {
-    const { locks, history } = this.#parts
-    const { lock } = target
-    const waitMs = this.#patience()
-    return locks.run(() =>
-      this.#attempt(target, waitMs, async (attempt) => {
-        const held = attempt.acquired(await lock.acquire({ waitMs }))
-        let inner
-        try {
-          inner = await lock.acquire({ leaseMs: 500 })
-          await expectCount(lock, held.hold, 2)
-          await this.#work(held)
-          await inner.release()
-          await expectCount(lock, held.hold, 1)
-        } finally {
-          try {
-            await inner?.release()
-          } finally {
-            // Whatever the inner release met: a hold that nobody releases would be renewed for good.
-            await release(history, held)
-          }
-        }
-      }),
-    )
-  }
-
-  /** Writes, takes the read lock besides, releases the write lock and reads on. */
-  readonly #downgrade = (target: Target): Promise<unknown> => {
-    const { locks } = this.#parts
-    const reader = readWriteNamed(locks, target.name).readLock()
-    const waitMs = this.#patience()
-    return locks.run(() =>
-      this.#attempt(target, waitMs, async (attempt) => {
-        const writing = attempt.acquired(await target.lock.acquire({ waitMs }))
-        const reading = await this.#attempt({ ...target, mode: 'shared' }, waitMs, async (inner) => {
-          await this.#readOn(writing, await reader.acquire({ waitMs }), inner)
-        })
-        // It got no read lock, so nothing released the write lock.
-        if (!reading.isHeld) await this.#workAndRelease(writing)
-      }),
-    )
-  }
-
-  async #readOn(writing: Held, hold: Hold, attempt: Attempt): Promise<void> {
-    const { history } = this.#parts
-    // An owner whose write lock was lost meanwhile is a reader like any other. Not one whose write lock is only in
-    // doubt, after a restart of Redis: it trusts neither lock then, and both again when it has asked.
-    const isWriter = !writing.hold.signal.aborted
-    const reading = isWriter ? attempt.acquiredBesides(hold, writing) : attempt.acquired(hold)
-    try {
-      try {
-        await this.#work(writing)
-      } finally {
-        // From here on it trusts for as long as the read lock says.
-        if (isWriter) {
-          noteLoss(history, reading)
-          trust(history, reading)
-        }
-        await release(history, writing)
-      }
-      await this.#work(reading)
-    } finally {
-      await release(history, reading)
+  #stepOf(lock: string, way: LockWay): LockStep {
+    const { name, random, leaseMs: usualMs } = this.#parts
+    const isLeased = way === 'hold' && random.chance(0.3)
+    const leaseMs = isLeased ? Math.round(random.between(300, usualMs)) : undefined
+    return {
+      ...{ id: `${name}#${(this.#attempts += 1)}`, lock, leaseMs },
+      waitMs: way === 'impatient' ? LONGEST_WAIT_MS : random.between(100, LONGEST_WAIT_MS),
+      abortMs: random.between(0, 200),
+      tasks: Array.from({ length: random.whole(5) }, () => this.#task(lock, leaseMs)),
     }
   }
 
-  #patience(): number {
-    return this.#parts.random.between(100, LONGEST_WAIT_MS)
-  }
-
-  async #attempt(
-    { name, mode }: Target,
-    waitMs: number,
-    go: (attempt: Attempt) => Promise<void>,
-  ): Promise<Attempt> {
-    const { history } = this.#parts
-    const id = `${this.#parts.name}#${(this.#attempts += 1)}`
-    const attempt = new Attempt(history, { lock: name, attempt: id, mode, deadlineMs: waitMs })
-    try {
-      await go(attempt)
-    } catch (error) {
-      attempt.endedBy(error)
-    }
-    return attempt
-  }
-
-  async #workAndRelease(held: Held): Promise<void> {
-    try {
-      await this.#work(held)
-    } finally {
-      await release(this.#parts.history, held)
-    }
-  }
-
-  /**
-   * The work of an owner: it writes, or reads, while it may trust its lock. Where tokens guard the register it writes also
-   * without having looked, as code does that goes on after a pause before Holdfast can tell it anything.
-   */
-  async #work(held: Held): Promise<void> {
+  #task(lock: string, leaseMs: number | undefined): Task {
     const { random } = this.#parts
-    const { hold, leaseMs } = held
-    for (let part = random.whole(5); part > 0; part -= 1) {
-      if (hold.token !== undefined && random.chance(CARELESS)) {
-        // A lease that is not renewed may be over by then, and another owner may have written.
-        await sleep(random.between(0, leaseMs === undefined ? CARELESS_MS : 2 * leaseMs))
-      } else {
-        await sleep(workMs(random))
-        if (random.chance(0.1)) await hold.verify()
-        if (random.chance(0.1)) await hold.extend(600)
-        if (!this.#trusts(held)) return
-      }
-      if (held.mode !== 'shared') await this.#write(held)
-    }
-  }
-
-  #trusts(held: Held): boolean {
-    try {
-      held.hold.ensure()
-    } catch (error) {
-      if (error instanceof LockLostError) return false
-      throw error
-    }
-    return trust(this.#parts.history, held) !== undefined
-  }
-
-  async #write({ hold: { token }, lock, owner }: Held): Promise<void> {
-    const { history, register } = this.#parts
-    const decision = token === undefined ? { accepted: true } : await register.write(lock, token, owner)
-    history.add('write', { lock, owner, token, ...decision })
-  }
-}
-
-/** I2, as long as nobody has taken the lock away. */
-const expectCount = async (lock: PlainFace, hold: Held['hold'], expected: number): Promise<void> => {
-  const count = await lock.getHoldCount()
-  if (count !== expected && !hold.signal.aborted && hold.trustedForMs > 0) {
-    // LockLostError: it had been taken away, and this client did not know it yet.
-    await hold.verify()
-    throw new Error(`Redis counts ${count} holds of ${lock.name} for ${hold.owner}, not ${expected} (I2)`)
+    const isCareless = tokensOf(lock) !== undefined && random.chance(CARELESS)
+    const asks = random.chance(0.8) ? 'nothing' : random.pick(['verify', 'extend'] as const)
+    // A lease that is not renewed may be over by then, and another owner may have written.
+    const carelessMs = random.between(0, leaseMs === undefined ? CARELESS_MS : 2 * leaseMs)
+    return { ms: isCareless ? carelessMs : workMs(random), asks, isCareless }
   }
 }

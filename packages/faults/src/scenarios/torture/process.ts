@@ -1,5 +1,5 @@
 import type { LockClientOptions } from '@holdfast/core'
-import { seededRandom, type SeededRandom } from '../../run/random.js'
+import { seededRandom, type SeededRandom } from '../../harness/seeded-random.js'
 import type { Roles } from '../../run/scenario.js'
 import { Crew } from '../../workload/crew.js'
 import { ObservedClient } from '../../workload/observed-client.js'

@@ -1,6 +1,6 @@
 import type { LockClient } from '@holdfast/core'
 import type { History } from '../../run/history-file.js'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { LOCK_KINDS } from '../../workload/lock-kinds.js'
 import type { Register } from '../../workload/register.js'
 

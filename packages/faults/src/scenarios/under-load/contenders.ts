@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type Hold, type LockClientOptions } from '@holdfast/core'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import type { Carrier } from '../../workload/carriers.js'
 
 const LEASE: LockClientOptions = {

@@ -1,10 +1,12 @@
 // Duties of a client to its callers besides a lock: to keep it, to release it when asked, and to tell when it is gone.
 // Only a world without chance of its own can judge it: in the torture a busy machine excuses each of them.
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import { callsIn } from '../../workload/calls-in.js'
 import { kindOf } from '../../workload/lock-kinds.js'
+import { isCalm } from '../../workload/permit-uses.js'
 import type { Finding } from '../finding.js'
 import type { Settings } from '../work/plan.js'
-import { faultSpansIn, isCalm, type FaultSpan } from './fault-spans.js'
+import { faultSpansIn, type FaultSpan } from './fault-spans.js'
 
 /** Reconnects, and calls whose outcome nobody has heard of, are through by then. */
 const CALM_MS = 1_500
@@ -84,17 +86,10 @@ const callsEnded = (
 ): Finding[] => {
   const still = spans.filter(({ kind }) => kind === 'process-stands-still')
   const graceMs = OVERTIME_MS + LEGS * settings.slowestMs
-  const begun = new Map<string, { readonly fromMs: number; readonly toMs: number }>()
-  return events.flatMap((event) => {
-    if (!('attempt' in event)) return []
-    const { attempt, lock, process, atMs } = event
-    const key = `${process} ${attempt}`
-    if (event.kind === 'acquire-begin') {
-      begun.set(key, { fromMs: atMs, toMs: atMs + (event.deadlineMs ?? Infinity) + graceMs })
-      return []
-    }
-    const { fromMs = 0, toMs = Infinity } = begun.get(key) ?? {}
-    if (atMs <= toMs || process === 'observer' || !isCalm(still, { fromMs, toMs: atMs, calmMs: 0 })) return []
+  return callsIn(events).flatMap(({ begin: { attempt, process, lock, atMs: fromMs, deadlineMs }, end }) => {
+    const { atMs } = end
+    const toMs = fromMs + (deadlineMs ?? Infinity) + graceMs
+    if (atMs <= toMs || process === 'observer' || !isCalm(still, { fromMs, toMs: atMs })) return []
     const text = `attempt ${attempt} of ${process}, begun at ${fromMs.toFixed(3)}, ended at ${atMs.toFixed(3)}`
     return [findingOn('I8 deadline', lock, atMs, text)]
   })
@@ -128,7 +123,7 @@ const leaseKept = (
   if (usualMs < LEGS_OF_LEASE * slowestMs || !areLivesLongEnough(settings)) return []
   const harmful = spans.filter(({ kind }) => !END_NO_LEASE.has(kind))
   const { atMs: toMs } = lost
-  if (!isCalm(harmful, { fromMs: toMs - 2 * settings.leaseMs, toMs, calmMs: CALM_MS })) return []
+  if (!isCalm(harmful, { fromMs: toMs - 2 * settings.leaseMs, toMs }, CALM_MS)) return []
   return [findingOn('I3 renewal', lock, toMs, `${owner} was not renewed, and ended at ${toMs.toFixed(3)}`)]
 }
 
@@ -142,7 +137,7 @@ const releasesAnswered = (
   const harmful = spans.filter(({ kind }) => !DELAY_NO_RELEASE.has(kind))
   return releases.flatMap(({ beginMs: fromMs, endMs }) => {
     const toMs = fromMs + promptMs
-    if (endMs <= toMs || !isCalm(harmful, { fromMs, toMs, calmMs: CALM_MS })) return []
+    if (endMs <= toMs || !isCalm(harmful, { fromMs, toMs }, CALM_MS)) return []
     const text = `the release of ${owner}, begun at ${fromMs.toFixed(3)}, had no answer by ${toMs.toFixed(3)}`
     return [findingOn('I4 release', lock, toMs, text)]
   })
@@ -166,7 +161,7 @@ const ownersTold = (span: FaultSpan, { spans, holds, settings, promptMs }: Surro
   if (lock === undefined || !(isForced || isGone)) return []
   const toMs = isForced ? span.toMs + promptMs : fromMs + settings.leaseMs / 2 + promptMs
   const others = spans.filter((each) => each !== span)
-  if (!isCalm(others, { fromMs, toMs, calmMs: CALM_MS })) return []
+  if (!isCalm(others, { fromMs, toMs }, CALM_MS)) return []
   return holds
     .filter((held) => held.lock === lock && held.fromMs <= fromMs && held.endMs > toMs)
     .filter(({ leaseMs }) => isForced || leaseMs === undefined)

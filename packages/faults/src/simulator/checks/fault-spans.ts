@@ -45,9 +45,3 @@ export const faultSpansIn = (events: readonly HistoryEvent[]): FaultSpan[] => {
   }
   return [...spans.values()]
 }
-
-/** Whether no fault was under way between two moments, or over for less than `calmMs` before. */
-export const isCalm = (
-  spans: readonly FaultSpan[],
-  { fromMs, toMs, calmMs }: { readonly fromMs: number; readonly toMs: number; readonly calmMs: number },
-): boolean => !spans.some((span) => span.fromMs <= toMs && span.toMs + calmMs >= fromMs)

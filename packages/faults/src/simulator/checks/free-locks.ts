@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import { callsIn } from '../../workload/calls-in.js'
 import type { Span } from '../../workload/permit-uses.js'
 import type { Finding } from '../finding.js'
 import type { FreeSpan } from '../work/free-locks.js'
@@ -46,24 +47,13 @@ export const checkFreeLocks = (
 }
 
 /** Calls that wait, each from its begin to its end or its deadline. */
-const waitsFor = (lock: string, events: readonly HistoryEvent[]): Span[] => {
-  const begun = new Map<string, Span>()
-  const waits: Span[] = []
-  for (const event of events) {
-    if (!('attempt' in event) || event.lock !== lock) continue
-    const key = `${event.process} ${event.attempt}`
-    const { atMs } = event
-    if (event.kind === 'acquire-begin') {
-      begun.set(key, { fromMs: atMs, toMs: atMs + (event.deadlineMs ?? Infinity) })
-    } else {
-      const wait = begun.get(key)
-      if (wait) waits.push({ fromMs: wait.fromMs, toMs: Math.min(wait.toMs, atMs) })
-      begun.delete(key)
-    }
-  }
-  // Those of killed processes have no end.
-  return waits
-}
+const waitsFor = (lock: string, events: readonly HistoryEvent[]): Span[] =>
+  callsIn(events)
+    .filter(({ begin }) => begin.lock === lock)
+    .map(({ begin: { atMs, deadlineMs = Infinity }, end }) => ({
+      fromMs: atMs,
+      toMs: Math.min(atMs + deadlineMs, end.atMs),
+    }))
 
 const common = (a: Span, b: Span): Span | null => {
   const [fromMs, toMs] = [Math.max(a.fromMs, b.fromMs), Math.min(a.toMs, b.toMs)]

@@ -1,10 +1,11 @@
 // Whether somebody starves: how often each other process has a plain lock while one of them waits for it.
 import type { HistoryEvent } from '@holdfast/faults/harness'
 import { kindOf } from '../../workload/lock-kinds.js'
+import { isCalm } from '../../workload/permit-uses.js'
 import type { Finding } from '../finding.js'
 import type { Settings } from '../work/plan.js'
 import { areLivesLongEnough, LEGS } from './duties.js'
-import { faultSpansIn, isCalm } from './fault-spans.js'
+import { faultSpansIn } from './fault-spans.js'
 
 /** The turn of its place before the waiter, the races at either end of a round, and one for a caller that polls. */
 const MOST_TURNS = 4
@@ -90,7 +91,7 @@ export const checkTurns = (
     crowds.set(lock, crowd)
     for (const { process, sinceMs } of crowd.heard(event, LEGS * settings.slowestMs)) {
       const ofLock = faults.filter((fault) => (fault.lock ?? lock) === lock)
-      if (!isCalm(ofLock, { fromMs: sinceMs, toMs: atMs, calmMs })) continue
+      if (!isCalm(ofLock, { fromMs: sinceMs, toMs: atMs }, calmMs)) continue
       const text = `I15 turns on "${lock}": ${process} waits since ${sinceMs.toFixed(3)}, and at ${atMs.toFixed(3)} ${event.process} has it for the ${MOST_TURNS + 1}th time`
       findings.push({ rule: 'I15 turns', text, lock, untilMs: atMs })
     }

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 
 /** The fate of commands that are on their way when their connection breaks. */
 export type Fate = { readonly kind: 'lost' } | { readonly kind: 'late'; readonly afterMs: number }

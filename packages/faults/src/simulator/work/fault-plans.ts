@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { chanceOf } from '../world/chance.js'
 import { type FaultName, type FaultPlan, nameOf } from './plan.js'
 

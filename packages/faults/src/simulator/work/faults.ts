@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { forceUnlock } from '../../workload/lock-kinds.js'
 import { someKeyOf } from '../../workload/vanishing.js'
 import { Copy } from '../network/network.js'

@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { type Keyspace, SortedSet } from '../engine.js'
 
 /** A message to the channel of a client, from somebody who may publish and has read the keys of a lock. */

@@ -1,13 +1,6 @@
+import type { CountedLevels } from '../../workload/lock-steps.js'
 import type { Keyspace } from '../engine.js'
 import { keysOf } from './keys-of.js'
-
-/** A count that an owner finds in Redis, and the one that its own calls have led to. */
-export interface CountedLevels {
-  readonly lock: string
-  readonly owner: string
-  readonly counted: number
-  readonly expected: number
-}
 
 interface Levels {
   readonly key: string

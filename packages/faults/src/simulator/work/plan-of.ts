@@ -1,20 +1,11 @@
 import type { Mode } from '@holdfast/faults/harness'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import { kindOf, LOCK_KINDS, lockNames, type LockKind } from '../../workload/lock-kinds.js'
+import { READERS, waysOf, type Task } from '../../workload/lock-steps.js'
 import { chanceOf } from '../world/chance.js'
 import { faultsOf } from './fault-plans.js'
-import {
-  FAULT_NAMES,
-  type FaultName,
-  nameOf,
-  type Plan,
-  type Settings,
-  type Step,
-  type Task,
-  type Way,
-} from './plan.js'
+import { FAULT_NAMES, type FaultName, nameOf, type Plan, type Settings, type Step } from './plan.js'
 
-const READERS = 0.7
 const LONG_WORK_WORLDS = 0.3
 const LONG_WORK = 0.15
 const LONGEST_WORK_MS = 4_000
@@ -106,11 +97,6 @@ const settingsFrom = (
     maxRetriesPerRequest: ofClient.pick(RETRIES),
     longestWorkMs: chance.chance(LONG_WORK_WORLDS) ? Math.min(2 * leaseMs, LONGEST_WORK_MS) : 0,
   }
-}
-
-const waysOf = (mode: Mode | undefined): readonly Way[] => {
-  const ways: readonly Way[] = ['callback', 'hold', 'once', 'impatient', 'reentrant']
-  return mode === 'exclusive' ? [...ways, 'downgrade', 'downgrade'] : ways
 }
 
 const tasksFrom = (

@@ -1,4 +1,4 @@
-import type { Mode } from '@holdfast/faults/harness'
+import type { LockStep, LockWay } from '../../workload/lock-steps.js'
 import type { Arrival } from '../world/process.js'
 
 export const FAULT_NAMES = [
@@ -29,36 +29,17 @@ export const FAULT_NAMES = [
 
 export type FaultName = (typeof FAULT_NAMES)[number]
 
-/** How a caller wants its lock. */
-export type Way =
-  'callback' | 'hold' | 'once' | 'impatient' | 'reentrant' | 'downgrade' | 'permits' | 'count-down' | 'await'
-
-/** The pause of an owner, in ms, before it goes on. */
-export interface Task {
-  readonly ms: number
-  readonly asks: 'nothing' | 'verify' | 'extend'
-  /** It writes without a look at its lock. */
-  readonly isCareless: boolean
-}
+export type Way = LockWay | 'permits' | 'count-down' | 'await'
 
 /** One call of one caller, all of it decided before the world begins. */
-export interface Step {
-  readonly id: string
-  readonly lock: string
-  readonly mode?: Mode
+export interface Step extends LockStep {
   readonly way: Way
   readonly pauseMs: number
   /** It begins at this time, whatever was before it; absent: after the one before, and its pause. */
   readonly atMs?: number
-  readonly waitMs: number
-  /** Not renewed. */
-  readonly leaseMs?: number
-  /** After so long it is ended by its signal, if it has one. */
-  readonly abortMs: number
-  /** Instead in the turn in which something arrives for its process. */
+  /** Ended in the turn in which something arrives for its process. */
   readonly abortOn?: Arrival
   readonly permits?: number
-  readonly tasks: readonly Task[]
 }
 
 /** The name of the process with that index. */

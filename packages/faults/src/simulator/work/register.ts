@@ -1,4 +1,4 @@
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import type { Journal } from '../journal.js'
 import type { World } from '../world/world.js'
 

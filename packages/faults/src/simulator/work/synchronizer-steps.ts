@@ -1,6 +1,6 @@
-import { LockError, type Permit } from '@holdfast/core'
-import { usesIn, type SemaphoreEvent, type Use } from '../../workload/permit-uses.js'
-import { Impatience, impatienceOf, type Scene } from './attempt.js'
+import { LockError } from '@holdfast/core'
+import { Take } from '../../workload/take.js'
+import { impatienceOf, type Scene } from './attempt.js'
 import type { Step } from './plan.js'
 
 /** Steps of callers with semaphores and latches. */
@@ -14,20 +14,12 @@ export class SynchronizerSteps {
   /** Permits without an end, or one that ends: taken, used, and released. */
   async permits(step: Step): Promise<void> {
     const { id, lock: name, permits = 1, waitMs } = step
-    this.scene.history.add('take', { name, use: id, permits, waitMs })
-    // An object: what a callback sets is not seen by the compiler otherwise.
-    const state = { isTaken: false }
-    const taken = (untilMs?: number): void => {
-      state.isTaken = true
-      this.scene.history.add('taken', { use: id, untilMs })
-    }
+    const { history, process } = this.scene
+    const take = new Take(history, { name, use: id, permits, waitMs }, () => process.world.nowMs)
     try {
-      await (name.startsWith('permits') ? this.ending(step, taken) : this.endless(step, taken))
+      await (name.startsWith('permits') ? this.ending(step, take) : this.endless(step, take))
     } catch (error) {
-      if (!(error instanceof LockError) && !(error instanceof Impatience)) throw error
-      if (state.isTaken) return
-      const isRefused = error instanceof LockError && error.code === 'LOCK_TIMEOUT'
-      this.scene.history.add(isRefused ? 'refused' : 'failed', { use: id })
+      take.endedBy(error)
     }
   }
 
@@ -53,47 +45,29 @@ export class SynchronizerSteps {
     }
   }
 
-  private async endless(step: Step, taken: () => void): Promise<void> {
-    const { id, lock, permits = 1, waitMs, tasks } = step
+  private async endless(step: Step, take: Take): Promise<void> {
+    const { lock, permits = 1, waitMs, tasks } = step
     const semaphore = this.scene.locks.getSemaphore(lock)
     await this.unlessImpatient(step, (signal) => semaphore.acquire({ permits, waitMs, signal }))
-    taken()
+    take.taken()
     for (const { ms } of tasks) await this.scene.process.sleep(ms)
-    await this.release(id, () => semaphore.release(permits))
+    await take.giveBack(() => semaphore.release(permits))
   }
 
-  private async ending(step: Step, taken: (untilMs: number) => void): Promise<void> {
-    const { id, lock, waitMs, leaseMs, tasks } = step
-    const { world } = this.scene.process
+  private async ending(step: Step, take: Take): Promise<void> {
+    const { lock, waitMs, leaseMs, tasks } = step
     const semaphore = this.scene.locks.getPermitExpirableSemaphore(lock)
     const terms = leaseMs === undefined ? { renew: true } : { leaseMs }
     const permit = await this.unlessImpatient(step, (signal) =>
       semaphore.acquirePermit({ waitMs, signal, ...terms }),
     )
-    taken(world.nowMs + permit.trustedForMs)
-    permit.signal.addEventListener('abort', () => this.scene.history.add('lost', { use: id }))
+    take.watch(permit)
     for (const { ms, asks } of tasks) {
       await this.scene.process.sleep(ms)
       if (asks === 'extend' && leaseMs !== undefined) await permit.updateLease(leaseMs)
-      if (!this.trusts(id, permit)) break
+      if (!take.trust(permit)) break
     }
-    await this.release(id, () => permit.release())
-  }
-
-  private trusts(use: string, { trustedForMs }: Permit): boolean {
-    if (trustedForMs <= 0) return false
-    this.scene.history.add('trusted', { use, untilMs: this.scene.process.world.nowMs + trustedForMs })
-    return true
-  }
-
-  private async release(use: string, give: () => Promise<unknown>): Promise<void> {
-    this.scene.history.add('give', { use })
-    try {
-      this.scene.history.add('given', { use, outcome: String(await give()) })
-    } catch (error) {
-      if (!(error instanceof LockError)) throw error
-      this.scene.history.add('given', { use, outcome: error.code })
-    }
+    await take.giveBack(() => permit.release())
   }
 
   /** One with an `abortMs` of 0 waits for as long as it may. */
@@ -110,6 +84,3 @@ export class SynchronizerSteps {
     }
   }
 }
-
-/** The outcome of each call for permits. */
-export const usesOf = (events: readonly unknown[]): Use[] => usesIn(events as readonly SemaphoreEvent[])

@@ -1,4 +1,4 @@
-import { seededRandom, type SeededRandom } from '../../run/random.js'
+import { seededRandom, type SeededRandom } from '../../harness/seeded-random.js'
 
 const OFFSET = 0x811c9dc5
 const PRIME = 0x01000193

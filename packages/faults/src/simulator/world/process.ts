@@ -1,5 +1,5 @@
 import type { Runtime } from '@holdfast/core'
-import type { SeededRandom } from '../../run/random.js'
+import type { SeededRandom } from '../../harness/seeded-random.js'
 import type { World } from './world.js'
 
 const STARTED_AT = Date.UTC(2026, 0, 1)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LockClient } from '../../../../core/src/index.js'
-import type { SeededRandom } from '../../../../faults/src/run/random.js'
+import type { SeededRandom } from '../../../../faults/src/harness/seeded-random.js'
 import {
   kindOf,
   lockNamed,

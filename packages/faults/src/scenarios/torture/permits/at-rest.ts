@@ -3,7 +3,7 @@ import type { LockClient, PermitExpirableSemaphore, Semaphore } from '@holdfast/
 import type { PoolAtRest } from '../../../workload/check-permits.js'
 import type { Victim } from '../../../workload/faults.js'
 import type { SemaphoreHistory } from '../../../workload/permit-uses.js'
-import { Take } from './take.js'
+import { Take } from '../../../workload/take.js'
 
 const SLACK_MS = 1_000
 const HELD_BY_EACH = 2

@@ -4,7 +4,7 @@ import { nowMs } from '../../../run/shared-clock.js'
 import type { SemaphoreHistory } from '../../../workload/permit-uses.js'
 import { workMs, type CallerParts } from '../workload.js'
 import type { PermitsInUse } from './in-use.js'
-import { Take, type TakeCall } from './take.js'
+import { Take, type TakeCall } from '../../../workload/take.js'
 
 const LONGEST_WAIT_MS = 2_000
 

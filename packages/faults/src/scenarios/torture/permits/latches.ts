@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockError, type CountDownLatch, type LockClient } from '@holdfast/core'
 import type { Fleet } from '../../../run/fleet.js'
-import type { SeededRandom } from '../../../run/random.js'
+import type { SeededRandom } from '../../../harness/seeded-random.js'
 import type { LatchAtRest } from '../../../workload/check-permits.js'
 import type { SemaphoreEvent, SemaphoreHistory } from '../../../workload/permit-uses.js'
 

@@ -1,6 +1,6 @@
 import { LockError, type Permit } from '@holdfast/core'
-import { nowMs } from '../../../run/shared-clock.js'
-import type { SemaphoreEvent, SemaphoreHistory } from '../../../workload/permit-uses.js'
+import { nowMs } from '../run/shared-clock.js'
+import type { SemaphoreEvent, SemaphoreHistory } from './permit-uses.js'
 
 export interface TakeCall {
   readonly name: string
@@ -11,12 +11,14 @@ export interface TakeCall {
 
 /** One call for permits, its outcome, and their use, in the history. */
 export class Take {
-  readonly #history: SemaphoreHistory
+  readonly #history: Pick<SemaphoreHistory, 'add'>
+  readonly #now: () => number
   readonly #use: string
   #isTaken = false
 
-  constructor(history: SemaphoreHistory, call: TakeCall) {
+  constructor(history: Pick<SemaphoreHistory, 'add'>, call: TakeCall, now = nowMs) {
     this.#history = history
+    this.#now = now
     this.#use = call.use
     history.add('take', { ...call })
   }
@@ -29,14 +31,14 @@ export class Take {
 
   /** A permit that tells when it is lost. */
   watch(permit: Permit): void {
-    this.taken(nowMs() + permit.trustedForMs)
+    this.taken(this.#now() + permit.trustedForMs)
     permit.signal.addEventListener('abort', () => this.#add('lost'))
   }
 
   /** @returns whether it may still be used */
   trust(permit: Permit, mostMs = Infinity): boolean {
     // First: a process that is stopped between the two says too little, not too much.
-    const atMs = nowMs()
+    const atMs = this.#now()
     const { trustedForMs } = permit
     if (trustedForMs <= 0) return false
     this.#add('trusted', { atMs, untilMs: atMs + Math.min(trustedForMs, mostMs) })
