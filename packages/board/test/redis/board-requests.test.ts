@@ -3,7 +3,7 @@ import type { LockClient } from '@holdfast/core'
 import { gunzipSync } from 'node:zlib'
 import { request as openRequest } from 'node:http'
 import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
-import { createBoard, type BoardAction, type BoardOptions } from '../../src/index.js'
+import { createBoard, type Board, type BoardAction, type BoardOptions } from '../../src/index.js'
 import { serveBoard, type ServedBoard } from './support/board-rig.js'
 
 const rig = useRig()
@@ -19,15 +19,27 @@ const serve = async (options?: BoardOptions): Promise<ServedBoard> => {
   return served
 }
 
+async function tokenOf({ url }: Pick<ServedBoard, 'url'>): Promise<string> {
+  return ((await (await fetch(`${url}token`)).json()) as { token: string }).token
+}
+
+/** Reads a stream of a board until it has told enough. */
+async function readUntil(board: Board, path: string, isEnough: (text: string) => boolean): Promise<void> {
+  const reader = (await board.fetch(new Request(`http://board.local${path}`))).body!.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (!isEnough(text)) text += decoder.decode((await reader.read()).value as Uint8Array)
+  await reader.cancel()
+}
+
 /** A request of the page, unless something is left out or changed. */
 async function breakLock(
   { url }: ServedBoard,
   query: Record<string, string>,
   headers: Record<string, string | undefined> = {},
 ): Promise<{ status: number; outcome: string; message: string }> {
-  const { token } = (await (await fetch(`${url}token`)).json()) as { token: string }
   const all: Record<string, string | undefined> = {
-    ...{ Origin: new URL(url).origin, 'X-Holdfast-Token': token },
+    ...{ Origin: new URL(url).origin, 'X-Holdfast-Token': await tokenOf({ url }) },
     ...headers,
   }
   const given = Object.entries(all).filter((each): each is [string, string] => each[1] !== undefined)
@@ -67,9 +79,7 @@ describe('a request to break a lock', () => {
       await serve({ ...allow, secret }),
       await serve({ ...allow, secret }),
     ]
-    const tokens = await Promise.all(
-      boards.map(async ({ url }) => ((await (await fetch(`${url}token`)).json()) as { token: string }).token),
-    )
+    const tokens = await Promise.all(boards.map(tokenOf))
     const ask = (token: string) =>
       breakLock(boards[2]!, { lock: 'a', holder: hold.owner }, { 'X-Holdfast-Token': token })
     expect(await ask(tokens[0]!)).toMatchObject({ status: 403 })
@@ -78,8 +88,7 @@ describe('a request to break a lock', () => {
 
   it('with an old token is refused', async () => {
     const served = await serve(allow)
-    const { token } = (await (await fetch(`${served.url}token`)).json()) as { token: string }
-    const old = token.replace(/^\d+/, String(Date.now() - 3_700_000))
+    const old = (await tokenOf(served)).replace(/^\d+/, String(Date.now() - 3_700_000))
     expect(await breakLock(served, { lock: 'a', holder: 'b' }, { 'X-Holdfast-Token': old })).toMatchObject({
       status: 403,
     })
@@ -96,8 +105,7 @@ describe('a request to break a lock', () => {
     const truthy = (_: never, { type }: BoardAction) => (type === 'view' ? true : ({ id: 7 } as never))
     const secret = 'a secret of all boards'
     // Whom authorize refuses to look gets no token from the board itself.
-    const { url } = await serve({ secret })
-    const { token } = (await (await fetch(`${url}token`)).json()) as { token: string }
+    const token = await tokenOf(await serve({ secret }))
     for (const authorize of [undefined, throws, truthy, () => Promise.resolve(false)]) {
       const served = await serve({ secret, authorize: authorize as BoardOptions['authorize'] })
       const query = new URLSearchParams({ lock: 'a', holder: hold.owner })
@@ -328,17 +336,12 @@ describe('the page of one lock', () => {
       await put()
       const board = createBoard(await rig.client({ foreignLocks: 'wait' }))
       rig.atEnd(() => board.close())
-      const reader = (await board.fetch(new Request('http://board.local/live?lock=a'))).body!.getReader()
-      const decoder = new TextDecoder()
-      let text = ''
-      const isTold = (): boolean => {
+      await readUntil(board, '/live?lock=a', (text) => {
         const told =
           [...text.matchAll(/^event: lock\ndata: (.*)\n\n/gm)].at(-1)?.[1] ?? '{"trouble":"none yet"}'
         const state = JSON.parse(told) as { row?: unknown; trouble: string }
         return JSON.stringify(state.row ?? null).includes(row) && trouble.test(state.trouble)
-      }
-      while (!isTold()) text += decoder.decode((await reader.read()).value as Uint8Array)
-      await reader.cancel()
+      })
       await rig.admin.del('a')
     },
   )
@@ -352,9 +355,9 @@ describe('what it does in Redis', () => {
     await board.fetch(new Request('http://board.local/'))
     const idle = await rig.server.commandStats()
     expect([idle.get('scan'), idle.get('evalsha')]).toEqual([undefined, undefined])
-    const reader = (await board.fetch(new Request('http://board.local/live'))).body!.getReader()
+    const live = (await board.fetch(new Request('http://board.local/live'))).body!
     await eventually(async () => ((await rig.server.commandStats()).get('scan') ?? 0) > 0)
-    await reader.cancel()
+    await live.cancel()
     await board.close()
     await rig.server.resetStats()
     expect((await board.fetch(new Request('http://board.local/'))).status).toBe(503)
@@ -365,19 +368,15 @@ describe('what it does in Redis', () => {
     const hold = await locks.getLock('a').acquire()
     const board = createBoard(locks, { scanKeysPerSecond: 100 })
     rig.atEnd(() => board.close())
-    const reader = (await board.fetch(new Request('http://board.local/live'))).body!.getReader()
-    const decoder = new TextDecoder()
-    const states: { now: number; keysInPass: number }[] = []
-    let text = ''
-    while (states.length < 2 || states.at(-1)!.now - states[0]!.now < 1_500) {
-      text += decoder.decode((await reader.read()).value as Uint8Array)
+    let states: { now: number; keysInPass: number }[] = []
+    await readUntil(board, '/live', (text) => {
       const told = [...text.matchAll(/^event: state\ndata: (.*)\n\n/gm)].map(([, data]) => data!)
-      states.splice(0, states.length, ...told.map((data) => JSON.parse(data) as (typeof states)[number]))
-    }
+      states = told.map((data) => JSON.parse(data) as (typeof states)[number])
+      return states.length >= 2 && states.at(-1)!.now - states[0]!.now >= 1_500
+    })
     const [before, after] = [states[0]!, states.at(-1)!]
     const perSecond = (after.keysInPass - before.keysInPass) / ((after.now - before.now) / 1_000)
     expect(perSecond).toBeLessThanOrEqual(120)
-    await reader.cancel()
     await hold.release()
     await rig.admin.flushall()
   })

@@ -19,7 +19,7 @@ import {
 import { NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
-import { ClientClosedError, LockClient } from '@holdfast/core'
+import { ClientClosedError, LockClient, type Hold } from '@holdfast/core'
 import { RequestAbortedError } from '@holdfast/core/http'
 import { Redis } from 'ioredis'
 import { randomUUID } from 'node:crypto'
@@ -146,6 +146,7 @@ describe.each([
   let app: INestApplication
   let url: string
   let locks: LockClient
+  let holder: LockClient | undefined
 
   const start = async (
     errors?: { busyStatus?: 423 },
@@ -179,6 +180,8 @@ describe.each([
   })
 
   afterEach(async () => {
+    await holder?.close({ graceMs: 0 })
+    holder = undefined
     await app.close()
     // The queue of a lock that was granted ends a moment later.
     await eventually(async () => (await admin.keys(`*${prefix}*`)).length === 0)
@@ -188,6 +191,15 @@ describe.each([
 
   beforeAll(() => admin.connect())
   afterAll(() => admin.disconnect())
+
+  /** Another process has the lock that the routes want. */
+  const holdBusy = async (): Promise<Hold> => {
+    holder = await LockClient.connect(redisUrl)
+    return holder.getLock(`${prefix}:busy`).acquire()
+  }
+
+  const waitingIn = (client: LockClient): Promise<void> =>
+    new Promise((resolve) => void client.on('waiting', () => resolve()))
 
   const post = (path: string, body: unknown = {}): Promise<Response> =>
     fetch(`${url}/${path}`, {
@@ -230,51 +242,41 @@ describe.each([
   })
 
   it('a client that goes away ends the waits of its request', async () => {
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
-    const waiting = signalled()
-    locks.on('waiting', () => waiting.resolve())
+    await holdBusy()
+    const waiting = waitingIn(locks)
     const request = openRequest(`${url}/wait`, { method: 'POST' })
     request.on('error', () => undefined)
     request.end()
-    await waiting.promise
+    await waiting
     request.destroy()
     await eventually(() => ends.length === 1)
     expect(ends[0]).toBeInstanceOf(RequestAbortedError)
-    await hold.release()
-    await holder.close()
   })
 
   it('a busy lock in a handler that has begun its answer ends that answer, and not the process', async () => {
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    await holdBusy()
     const body = await post('partial').then(
       async (response) => response.text().catch(() => 'begun'),
       () => 'begun',
     )
     expect(body).toMatch(/^begun/)
     expect((await post('attempt')).status).toBe(423)
-    await hold.release()
-    await holder.close()
   })
 
   it('drains: requests that run when it closes get their locks and answers first', async () => {
     const draining = await start({ busyStatus: 423 }, 20_000)
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    const hold = await holdBusy()
     const client = draining.get(LockClient)
-    const waiting = signalled()
-    client.on('waiting', () => waiting.resolve())
+    const waiting = waitingIn(client)
     const answer = fetch(`${await draining.getUrl()}/patient`, { method: 'POST' }).then(
       ({ status }) => status,
     )
-    await waiting.promise
+    await waiting
     const closing = draining.close()
     await hold.release()
     expect(await answer).toBe(201)
     await closing
     expect(() => client.getLock(`${prefix}:busy`)).toThrow(ClientClosedError)
-    await holder.close()
   })
 
   it('drains: a request whose client had gone when its turn came is not waited for', async () => {
@@ -301,27 +303,22 @@ describe.each([
 
   it('drains for its time at most, and not beyond an hour', async () => {
     const draining = await start({ busyStatus: 423 }, 50)
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
-    const waiting = signalled()
-    draining.get(LockClient).on('waiting', () => waiting.resolve())
+    await holdBusy()
+    const waiting = waitingIn(draining.get(LockClient))
     const answer = fetch(`${await draining.getUrl()}/patient`, { method: 'POST' }).then(
       ({ status }) => status,
       () => 'no answer',
     )
-    await waiting.promise
+    await waiting
     await draining.close()
     expect([503, 'no answer']).toContain(await answer)
-    await hold.release()
-    await holder.close()
     for (const wrong of [-1, Number.NaN, 4_000_000]) {
       await expect(start({ busyStatus: 423 }, wrong)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
     }
   })
 
   it('a busy lock is answered with the status that was asked for, and Retry-After', async () => {
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
+    await holdBusy()
     const response = await post('attempt')
     expect([response.status, response.headers.get('Retry-After')]).toEqual([423, '1'])
     expect(await response.json()).toMatchObject({ statusCode: 423, code: 'LOCK_TIMEOUT' })
@@ -329,25 +326,19 @@ describe.each([
     const plain = await fetch(`${await silent.getUrl()}/attempt`, { method: 'POST' })
     expect([plain.status, plain.headers.get('Retry-After')]).toEqual([500, null])
     await silent.close()
-    await hold.release()
-    await holder.close()
   })
 
   it('closes: a waiting request ends, and does not keep the server from closing', async () => {
-    const holder = await LockClient.connect(redisUrl)
-    const hold = await holder.getLock(`${prefix}:busy`).acquire()
-    const waiting = signalled()
-    locks.on('waiting', () => waiting.resolve())
+    await holdBusy()
+    const waiting = waitingIn(locks)
     const answer = post('wait').then(
       ({ status }) => status,
       () => 'no answer',
     )
-    await waiting.promise
+    await waiting
     await app.close()
     expect(ends).toMatchObject([{ code: 'CLIENT_CLOSED' }])
     expect([503, 'no answer']).toContain(await answer)
-    await hold.release()
-    await holder.close()
   })
 })
 

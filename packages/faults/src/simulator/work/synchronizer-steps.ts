@@ -51,7 +51,7 @@ export class SynchronizerSteps {
     await this.unlessImpatient(step, (signal) => semaphore.acquire({ permits, waitMs, signal }))
     take.taken()
     for (const { ms } of tasks) await this.scene.process.sleep(ms)
-    await take.giveBack(() => semaphore.release(permits))
+    await take.release(() => semaphore.release(permits))
   }
 
   private async ending(step: Step, take: Take): Promise<void> {
@@ -67,7 +67,7 @@ export class SynchronizerSteps {
       if (asks === 'extend' && leaseMs !== undefined) await permit.updateLease(leaseMs)
       if (!take.trust(permit)) break
     }
-    await take.giveBack(() => permit.release())
+    await take.release(() => permit.release())
   }
 
   /** One with an `abortMs` of 0 waits for as long as it may. */
