@@ -360,7 +360,7 @@ export const rows = [
       },
     },
     {
-      what: '`INCR` called without a connection; for 0.5 s new ones are accepted and closed',
+      what: '`INCR` called after its connection broke; for 0.5 s new ones are accepted and closed',
       follows: 'Holdfast sends no command without a connection',
       run: async (client) => {
         const redis = await client.behind()

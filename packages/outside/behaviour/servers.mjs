@@ -209,7 +209,7 @@ export const rows = [
         'a plain `WAIT` is the only form that waits; Holdfast sends it behind its write, on that connection',
     },
     {
-      what: '`MULTI`, `SET`, `WAIT 1 500`, `EXEC` there: what WAIT counts',
+      what: '`MULTI`, `SET`, `WAIT 1 500`, `EXEC` there, all writes before it acknowledged: what WAIT counts',
       run: async ({ withStoppedReplica, clientOf }) => {
         const { primary } = await withStoppedReplica()
         const [, [, counted]] = await clientOf(primary).multi().set('a', 1).call('WAIT', 1, 500).exec()
@@ -217,6 +217,16 @@ export const rows = [
       },
       follows:
         'in a transaction WAIT proves nothing: it never waits, and counts what was acknowledged before',
+    },
+    {
+      what: 'the same behind a write of another connection that no replica acknowledged',
+      run: async ({ withStoppedReplica, clientOf }) => {
+        const { primary } = await withStoppedReplica()
+        await clientOf(primary).set('b', 1)
+        const [, [, counted]] = await clientOf(primary).multi().set('a', 1).call('WAIT', 1, 500).exec()
+        return counted
+      },
+      follows: 'from 7.4 on it counts a replica that lacks an earlier write',
     },
     {
       what: '`WAIT 1 500` in a script that has written, there',
@@ -345,7 +355,7 @@ export const rows = [
       follows: 'a field time ends a lock early, without an `expired` event (next row). Holdfast sets none',
     },
     {
-      what: 'the events of that end',
+      what: 'the events of that end (`notify-keyspace-events KEA`)',
       run: ({ redis, hold, connect }) =>
         stepIf(redis, 'hpexpire', async () => {
           await hold(redis)
@@ -800,7 +810,7 @@ export const rows = [
         'one `MOVED`, which clients follow; the scripts of the target are not those of the source (`NOSCRIPT`)',
     },
     {
-      what: 'a subscriber of a channel in that slot',
+      what: 'a subscriber (`SSUBSCRIBE`) of a channel in that slot',
       run: ({ column, cluster }) => onCluster(column, async () => (await moved(await cluster())).subscriber),
       follows: 'it is unsubscribed unasked: Holdfast subscribes at the new node',
     },
