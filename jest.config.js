@@ -42,9 +42,7 @@ const LEFT_TO_CLIENTS = words(String.raw`
 const LEFT_TO_NODE_REDIS = [...LEFT_TO_CLIENTS, ...words('foreign-locks foreign-topologies')]
 const LEFT_TO_IOREDIS_5 = [
   ...LEFT_TO_CLIENTS,
-  ...words(
-    'cluster conditions-refused conformance-many fail-over inspect-cluster ioredis- no-channels partition',
-  ),
+  ...words('cluster conditions-refused conformance-many fail-over ioredis- no-channels partition'),
   ...words('release-waits secrets sentinel wire\\.'),
 ]
 // Options and ways of one client.

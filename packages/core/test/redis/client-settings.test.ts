@@ -1,54 +1,28 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { RedisReplication } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createClient } from 'redis'
-import { LockClient, RedisUnavailableError, type LockClientOptions } from '../../src/index.js'
+import { LockClient, type LockClientOptions } from '../../src/index.js'
 import { endConnection } from '../../src/redis/ioredis/client.js'
 import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'
 import { nextEvent, waitBehind } from './support/behind.js'
 import { carrierPackage, onNodeRedis } from './support/carrier.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
-import { selfSigned } from './support/self-signed.js'
+import { eventually, sleep, soon } from './support/rig.js'
+import { useTlsRig } from './support/tls-rig.js'
 
 const NAME = 'order:42'
 const APP = { username: 'app', password: 'p:ss w@rd/%' }
 
-const { key, cert } = selfSigned()
-const folder = mkdtempSync(join(tmpdir(), 'holdfast-tls-'))
-const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-writeFileSync(keyFile, key)
-writeFileSync(certFile, cert)
-afterAll(() => rmSync(folder, { recursive: true }))
-
-const tlsPort = await freePort()
-const rig = useRig({
-  args: [
-    ...['--tls-port', `${tlsPort}`, '--tls-auth-clients', 'no'],
-    ...['--tls-key-file', keyFile, '--tls-cert-file', certFile, '--tls-ca-cert-file', certFile],
-  ],
-})
+const { rig, tlsPort, cert } = await useTlsRig()
 beforeEach(async () => {
   await rig.admin.acl('SETUSER', APP.username, 'on', `>${APP.password}`, '~*', '&*', '+@all')
 })
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 interface Settings {
   readonly ioredis?: object
-  readonly nodeRedis?: { readonly socket?: object }
+  readonly nodeRedis?: { readonly socket?: object | undefined; readonly [option: string]: unknown }
   readonly port?: number
   /** The text before its keys. */
   readonly prefix?: string
@@ -71,51 +45,38 @@ function openIoredis(port: number, options: object = {}): Redis {
   return redis
 }
 
-function openNodeRedis(port: number, { socket, ...options }: { readonly socket?: object | undefined } = {}) {
+function openNodeRedis(port: number, { socket, ...options }: Settings['nodeRedis'] = {}) {
   const address = { host: '127.0.0.1', port, reconnectStrategy: 20, ...socket }
-  const client = createClient({ name: rig.connectionName, socket: address, ...options })
+  const client = createClient({ name: rig.connectionName, socket: address, ...(options as object) })
   const own = new OwnNodeRedis(client)
   rig.atEnd(() => own.end())
   return client
 }
 
 const knowsPrefix = carrierPackage !== 'redis5'
-const settings: [string, Settings][] = [
-  ['nothing but where Redis is', {}],
-  ['RESP2', { ioredis: { protocol: 2 }, nodeRedis: { RESP: 2 } as object }],
-  ['RESP3', { ioredis: { protocol: 3 }, nodeRedis: { RESP: 3 } as object }],
-  [
-    'a key prefix',
-    {
-      ioredis: { keyPrefix: 'app:' },
-      nodeRedis: (knowsPrefix ? { keyPrefix: 'app:' } : {}) as object,
-      prefix: knowsPrefix ? 'app:' : '',
-    },
-  ],
-  [
-    'numbers as strings, and strings as buffers',
-    {
-      ioredis: { stringNumbers: true },
-      nodeRedis: { commandOptions: { typeMapping: { 36: Buffer, 58: String } } } as object,
-    },
-  ],
-  ['auto-pipelining', { ioredis: { enableAutoPipelining: true } }],
-  ['no auto-pipelining', { ioredis: { enableAutoPipelining: false } }],
-  [
-    'no offline queue',
-    { ioredis: { enableOfflineQueue: false }, nodeRedis: { disableOfflineQueue: true } as object },
-  ],
-  [
-    'a cache of its own',
-    { nodeRedis: { RESP: 3, clientSideCache: { ttl: 60_000, maxEntries: 100 } } as object },
-  ],
-  ['another database', { ioredis: { db: 5 }, nodeRedis: { database: 5 } as object }],
-  ['a user with a password', { ioredis: APP, nodeRedis: APP as object }],
-  [
-    'TLS, with a certificate that it trusts',
-    { ioredis: { tls: { ca: cert } }, nodeRedis: { socket: { tls: true, ca: cert } }, port: tlsPort },
-  ],
-]
+const settings: Record<string, Settings> = {
+  'nothing but where Redis is': {},
+  RESP2: { ioredis: { protocol: 2 }, nodeRedis: { RESP: 2 } },
+  RESP3: { ioredis: { protocol: 3 }, nodeRedis: { RESP: 3 } },
+  'a key prefix': {
+    ioredis: { keyPrefix: 'app:' },
+    nodeRedis: knowsPrefix ? { keyPrefix: 'app:' } : {},
+    prefix: knowsPrefix ? 'app:' : '',
+  },
+  'numbers as strings, and strings as buffers': {
+    ioredis: { stringNumbers: true },
+    nodeRedis: { commandOptions: { typeMapping: { 36: Buffer, 58: String } } },
+  },
+  'auto-pipelining': { ioredis: { enableAutoPipelining: true } },
+  'no auto-pipelining': { ioredis: { enableAutoPipelining: false } },
+  'no offline queue': { ioredis: { enableOfflineQueue: false }, nodeRedis: { disableOfflineQueue: true } },
+  'a cache of its own': { nodeRedis: { RESP: 3, clientSideCache: { ttl: 60_000, maxEntries: 100 } } },
+  'another database': { ioredis: { db: 5 }, nodeRedis: { database: 5 } },
+  'a user with a password': { ioredis: APP, nodeRedis: APP },
+  'TLS, with a certificate that it trusts': {
+    ...{ ioredis: { tls: { ca: cert } }, nodeRedis: { socket: { tls: true, ca: cert } }, port: tlsPort },
+  },
+}
 
 const usable = async (prefix: string, database: number): Promise<unknown> => {
   await rig.admin.select(database)
@@ -124,7 +85,7 @@ const usable = async (prefix: string, database: number): Promise<unknown> => {
   return held
 }
 
-describe.each(settings)('a client that is configured with %s', (name, given) => {
+describe.each(Object.entries(settings))('a client that is configured with %s', (name, given) => {
   const { prefix = '' } = given
   const database = name === 'another database' ? 5 : 0
 
@@ -160,8 +121,8 @@ describe.each(settings)('a client that is configured with %s', (name, given) => 
 })
 
 it('what all of these hold at once is renewed', async () => {
-  const open = ([, given]: [string, Settings]) => service(given, { lockWatchdogTimeout: 900 })
-  const all = await Promise.all(settings.map(open))
+  const open = (given: Settings) => service(given, { lockWatchdogTimeout: 900 })
+  const all = await Promise.all(Object.values(settings).map(open))
   const take = (locks: LockClient, i: number) =>
     Promise.all([`${i}`, `${i} too`].map((name) => locks.getLock(name).acquire()))
   const holds = (await Promise.all(all.map(take))).flat()
@@ -180,21 +141,14 @@ describe('leases that a replica must have', () => {
   })
   afterAll(() => group.stop())
 
+  const ofUrl = { ioredis: { db: 5 }, nodeRedis: { url: 'URL/5', socket: {} } }
+  const bound = { ioredis: { ...BOUND, db: 5 }, nodeRedis: { ...BOUND, database: 5 } }
+
   it.each<[string, Settings, selected: number | null, database: number]>([
     ['where select() has moved it', {}, 3, 3],
-    [
-      'where select() has moved it back',
-      { ioredis: { db: 5 }, nodeRedis: { url: 'URL/5', socket: {} } as object },
-      0,
-      0,
-    ],
-    ['of its URL', { ioredis: { db: 5 }, nodeRedis: { url: 'URL/5', socket: {} } as object }, null, 5],
-    [
-      'of its options, where it may not ask',
-      { ioredis: { ...BOUND, db: 5 }, nodeRedis: { ...BOUND, database: 5 } as object },
-      null,
-      5,
-    ],
+    ['where select() has moved it back', ofUrl, 0, 0],
+    ['of its URL', ofUrl, null, 5],
+    ['of its options, where it may not ask', bound, null, 5],
   ])('are in the database of their client: %s (I1)', async (_, given, selected, database) => {
     const { primary } = group
     const { url, ...nodeRedis } = (given.nodeRedis ?? {}) as { readonly url?: string }
@@ -209,9 +163,7 @@ describe('leases that a replica must have', () => {
     else await (client as Redis).client('SETNAME', name)
     const locks = await LockClient.connect(client, { replicas: { acks: 1, timeoutMs: 2_000 } })
     rig.atEnd(() => locks.close({ graceMs: 0 }))
-    const plain = await service({
-      ...{ ioredis: { db: database }, nodeRedis: { database } as object, port: primary.port },
-    })
+    const plain = await service({ ioredis: { db: database }, nodeRedis: { database }, port: primary.port })
     const hold = await soon(locks.getLock(NAME).acquire())
     expect(String(await primary.command('INFO', 'keyspace')).match(/^db\d+/gm)).toEqual([`db${database}`])
     expect(await plain.getLock(NAME).tryAcquire()).toBeNull()
@@ -222,25 +174,6 @@ describe('leases that a replica must have', () => {
       expect(list.match(new RegExp(`^.* name=${name} `, 'gm'))).toHaveLength(2)
     }
     await primary.command('FLUSHALL')
-  })
-})
-
-describe('a client that Redis does not let in', () => {
-  it.each<[string, Settings, RegExp]>([
-    [
-      'a wrong password',
-      { ioredis: { ...APP, password: 'x' }, nodeRedis: { ...APP, password: 'x' } as object },
-      /WRONGPASS/,
-    ],
-    [
-      'a certificate that it does not trust',
-      { ioredis: { tls: {} }, nodeRedis: { socket: { tls: true } }, port: tlsPort },
-      /self-signed certificate/,
-    ],
-  ])('%s: REDIS_UNAVAILABLE, which says so', async (_why, given, why) => {
-    const opening = service(given, { unavailableTimeoutMs: 2_000 })
-    await expect(opening).rejects.toThrow(RedisUnavailableError)
-    await expect(opening).rejects.toThrow(why)
   })
 })
 

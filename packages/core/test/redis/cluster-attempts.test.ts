@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals'
-import type { RedisServer } from '@holdfast/faults/harness'
 import type { LockClientOptions, RedisUnavailableError } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { eventually } from './support/rig.js'
@@ -16,11 +15,6 @@ const IMPATIENT = { maxRedirections: 2, retryDelayOnTryAgain: 1 }
 describe('one attempt, while the slot of its lock moves', () => {
   const rig = useClusterRig({ replicasPerPrimary: 1 })
 
-  const anotherPrimary = async (): Promise<RedisServer> => {
-    const from = await rig.primaryOf(NAME)
-    const owners = await Promise.all([0, 6_000, 12_000].map((slot) => rig.cluster.primaryOf(slot)))
-    return owners.find((each) => each !== from) as RedisServer
-  }
   /** So many scripts have been served or refused by now that callers have met what the slot is like. */
   const isMet = async (): Promise<void> => {
     let sent = 0
@@ -50,7 +44,7 @@ describe('one attempt, while the slot of its lock moves', () => {
       }
     })
     for (let moves = 0; moves < 3; moves += 1) {
-      const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary())
+      const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
       await isMet()
       await migration.moveKeys()
       await isMet()
@@ -65,7 +59,7 @@ describe('one attempt, while the slot of its lock moves', () => {
 
   it('is refused when commandTimeout is over, and has left nothing', async () => {
     const locks = await rig.client({ commandTimeout: 300 }, rig.connection(IMPATIENT))
-    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary())
+    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     // The time may also end while a try is under way, whose outcome is unknown then.
     let failure: unknown
     await eventually(async () => {
@@ -83,7 +77,7 @@ describe('one attempt, while the slot of its lock moves', () => {
   it('one attempt is served where it is while its slot moves, with acks', async () => {
     const locks = await rig.client({ replicas: { acks: 1, timeoutMs: 1_000 } })
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
-    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary())
+    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     await migration.moveKeys()
     await hold.extend(90_000)
     expect(hold.trustedForMs).toBeGreaterThan(60_000)
@@ -95,7 +89,7 @@ describe('one attempt, while the slot of its lock moves', () => {
     const connection = rig.connection({ maxRedirections: 1, slotsRefreshInterval: 3_600_000 })
     const locks = await rig.client({}, connection)
     await (await locks.getLock(NAME).acquire()).release()
-    await rig.cluster.migrateSlot(rig.slotOf(NAME), await anotherPrimary())
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     await Promise.all(rig.running.map((node) => node.command('SCRIPT', 'FLUSH')))
     const hold = await locks.getLock(NAME).tryAcquire({ waitMs: 0 })
     expect(await hold?.release()).toBe('released')

@@ -29,10 +29,6 @@ describe('a cluster that changes', () => {
     })
     return { seen, done: Promise.all(turns) }
   }
-  const anotherPrimary = async (than: RedisServer): Promise<RedisServer> => {
-    const owners = await Promise.all([0, 6_000, 12_000].map((slot) => rig.cluster.primaryOf(slot)))
-    return owners.find((each) => each !== than) as RedisServer
-  }
   const nameElsewhere = async (than: RedisServer): Promise<string> => {
     for (let i = 0; ; i += 1) {
       if ((await rig.primaryOf(`elsewhere:${i}`)) !== than) {
@@ -63,8 +59,7 @@ describe('a cluster that changes', () => {
 
   it('the slot of a hot lock moves while fifty wait for it: nobody waits for its lease (I4)', async () => {
     const { hold, waits } = await heldAndAwaited()
-    const from = await rig.primaryOf(NAME)
-    await rig.cluster.migrateSlot(rig.slotOf(NAME), await anotherPrimary(from))
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     expect(await hold.release()).toBe('released')
     await soon(waits.done, FAIL_OVER_MS)
     expect(waits.seen).toEqual({ most: 1, now: 0, passed: WAITERS })
@@ -75,7 +70,7 @@ describe('a cluster that changes', () => {
     const hold = await locks.getLock(NAME).acquire()
     const waiting = others.getLock(NAME).acquire()
     await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).length === 1)
-    const to = await anotherPrimary(await rig.primaryOf(NAME))
+    const to = await rig.anotherPrimary(NAME)
     await rig.cluster.migrateSlot(rig.slotOf(NAME), to)
     await eventually(async () => (await rig.listening(CHANNEL, 'SHARDNUMSUB')).includes(to))
     expect(await hold.release()).toBe('released')
@@ -96,7 +91,7 @@ describe('a cluster that changes', () => {
       ((await from.command('PUBSUB', 'SHARDCHANNELS')) as unknown[]).length
     await eventually(async () => (await channelsOf()) === waits.length)
     const [moving, ...leaving] = waits
-    await rig.cluster.migrateSlot(rig.slotOf(NAME), await anotherPrimary(from))
+    await rig.cluster.migrateSlot(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     for (const wait of leaving) {
       // One after the other, while the client finds out: some of them between two looks.
       await sleep(3)
@@ -111,8 +106,7 @@ describe('a cluster that changes', () => {
   it('while its slot is on its way a lock can be neither had nor lost (TRYAGAIN), and afterwards it can', async () => {
     const locks = await rig.client(PATIENT)
     const held = await locks.getLock('held{order:42}').acquire()
-    const from = await rig.primaryOf(NAME)
-    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await anotherPrimary(from))
+    const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     const waits = takeTurns(locks.getLock(NAME), 10)
     const impatient = locks.getLock('another{order:42}').tryAcquire({ waitMs: 500 })
     await expect(impatient).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })

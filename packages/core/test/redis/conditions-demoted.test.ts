@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { RedisUnavailableError } from '../../src/index.js'
-import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { lostAt, nextEvent, waitBehind } from './support/behind.js'
 import { BELIEVES, belief } from './support/losses.js'
 import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
@@ -15,42 +14,6 @@ describe('a primary that is demoted for a while', () => {
   // To a primary that nobody reaches, so that it keeps what it had.
   const demote = (): Promise<unknown> => own.server.command('REPLICAOF', '127.0.0.1', 1)
   const promote = (): Promise<unknown> => own.server.command('REPLICAOF', 'NO', 'ONE')
-
-  it('shorter than the lease: no answer from stale data, the hold is kept and renewed, waits go on', async () => {
-    const locks = await own.client({ ...impatient, lockWatchdogTimeout: 3_000 })
-    const others = await own.client(impatient)
-    const admin = own.connection()
-    const failed = nextEvent(locks, 'renewal-failed')
-    const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
-    const { waiting } = await waitBehind(own, 'leaving', () =>
-      others.getLock('leaving').acquire({ waitMs: 8_000 }),
-    )
-    await demote()
-    for (const ask of [
-      () => others.getLock(NAME).tryLock(),
-      () => others.getLock('free').tryLock(),
-      () => others.getLock(NAME).isLocked(),
-      () => others.getLock('free').isLocked(),
-      () => others.getLock('free').tryLock(200),
-      () => hold.verify(),
-      () => locks.getLock(NAME).forceUnlock(),
-    ]) {
-      const error = await outcomeOf(ask())
-      expect(error).toBeInstanceOf(RedisUnavailableError)
-      expect(error).toMatchObject({ outcome: 'refused', transient: true })
-      expect((error as RedisUnavailableError).cause).toMatchObject({ message: /^READONLY/ })
-    }
-    const releasing = leaving.release()
-    expect((await failed).error).toBeInstanceOf(RedisUnavailableError)
-    await promote()
-
-    expect(await soon(releasing)).toBe('released')
-    expect(await (await soon(waiting)).release()).toBe('released')
-    await eventually(async () => (await admin.pttl(NAME)) > 2_500)
-    expect(hold.signal.aborted).toBe(false)
-    await hold.verify()
-    expect(await hold.release()).toBe('released')
-  })
 
   it('its refusal ends all trust before its caller hears of it, until a primary has confirmed the hold (I1)', async () => {
     const locks = await own.client(impatient)

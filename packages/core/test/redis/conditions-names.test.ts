@@ -9,58 +9,15 @@ const rig = useRig()
 const deaf = { resyncInterval: 20_000 }
 
 const chosen = [
-  ...[
-    '"',
-    '\\',
-    "'",
-    '\u0000',
-    'a\u0000b',
-    '\n',
-    'a\r\nb',
-    '\u2028',
-    ' ',
-    '*?[a]',
-    '__proto__',
-    'constructor',
-  ],
-  ...[
-    '{',
-    '}',
-    '{}',
-    '}{',
-    'a{b}c',
-    '{{a}}',
-    '{a',
-    'a}',
-    '{}{a}',
-    'größe',
-    '🔒',
-    '\ufeff',
-    'e\u0301',
-    '\u202e',
-  ],
+  // One character each.
+  ...Array.from('"\\\'\u0000\n\u2028 {}🔒\ufeff\u202e0'),
+  ...'*?[a] __proto__ constructor {} }{ a{b}c {{a}} {a a} {}{a} größe -1 null'.split(' '),
+  ...['a\u0000b', 'a\r\nb', 'e\u0301', 'half \ud800 pair', '\udc00', '\udc00\ud800', '\ufffd-'],
   ...['redisson_lock__channel:{x}', 'holdfast:latch:{x}:a~1:1', 'holdfast:probe:{x}', 'holdfast:client:a~1'],
-  ...['half \ud800 pair', '\udc00', '\udc00\ud800', '\ufffd-', '0', '-1', 'null', 'x'.repeat(1_024)],
+  'x'.repeat(1_024),
 ]
 
-const PIECES = [
-  '{',
-  '}',
-  ':',
-  '\u0000',
-  '\n',
-  ' ',
-  'a',
-  'Z',
-  '7',
-  'ß',
-  '☃',
-  '😀',
-  '\ud83d',
-  '\ude00',
-  '\u0301',
-  '%',
-]
+const PIECES = [...Array.from('{}:\u0000\n aZ7ß☃😀\u0301%'), '\ud83d', '\ude00']
 
 function randomName(random: () => number): string {
   const length = 1 + Math.floor(random() ** 3 * 40)

@@ -17,10 +17,15 @@ const tooFewReplicas: Refuse = async (server) => {
   return () => server.command('CONFIG', 'SET', 'min-replicas-to-write', 0)
 }
 
-const noPrimary: Refuse = async (server) => {
-  await server.command('CONFIG', 'SET', 'replica-serve-stale-data', 'no')
+// To a primary that nobody reaches, so that it keeps what it had.
+const demoted: Refuse = async (server) => {
   await server.command('REPLICAOF', '127.0.0.1', 1)
   return () => server.command('REPLICAOF', 'NO', 'ONE')
+}
+
+const noPrimary: Refuse = async (server) => {
+  await server.command('CONFIG', 'SET', 'replica-serve-stale-data', 'no')
+  return demoted(server)
 }
 
 /** A directory has the snapshot's name, so that no snapshot can be taken. */
@@ -46,6 +51,7 @@ describe('a Redis that refuses to write for a while', () => {
 
   it.each([
     ['NOREPLICAS', tooFewReplicas],
+    ['READONLY', demoted],
     ['MASTERDOWN', noPrimary],
     ['MISCONF', noSnapshot],
   ])('%s: told as REDIS_UNAVAILABLE; releases, waits and holds outlast it', async (code, refuse) => {
@@ -59,9 +65,13 @@ describe('a Redis that refuses to write for a while', () => {
     const end = await refuse(own.server)
     const releasing = leaving.release()
     for (const ask of [
+      () => others.getLock(NAME).tryLock(),
+      () => others.getLock(NAME).isLocked(),
       () => others.getLock('free').tryLock(),
+      () => others.getLock('free').tryLock(200),
       () => others.getLock('free').isLocked(),
       () => hold.verify(),
+      () => locks.getLock(NAME).forceUnlock(),
     ]) {
       const error = await outcomeOf(ask())
       expect(error).toBeInstanceOf(RedisUnavailableError)

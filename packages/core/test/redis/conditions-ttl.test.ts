@@ -1,20 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
-import { LockTimeoutError, type Hold } from '../../src/index.js'
-import { lostAt, nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { LockTimeoutError } from '../../src/index.js'
+import { lostAt, outcomeOf, waitBehind } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const rig = useRig()
 
-const watched = async (lockWatchdogTimeout: number): Promise<Hold> => {
-  const locks = await rig.client({ lockWatchdogTimeout })
-  return locks.getLock(NAME).acquire()
-}
-
 describe('a lock whose time to live somebody took away (PERSIST)', () => {
   it('a lock whose time to live somebody took away (PERSIST) of a watched hold: the next renewal sets it again, and nothing is lost (I6)', async () => {
-    const hold = await watched(1_500)
+    const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
+    const hold = await locks.getLock(NAME).acquire()
     expect(await rig.admin.persist(NAME)).toBe(1)
     await hold.verify()
     const refused = await outcomeOf((await rig.client()).getLock(NAME).acquire({ waitMs: 1 }))
@@ -53,45 +49,5 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     expect(await lock.forceUnlock()).toBe(true)
     expect(await (await soon(waiting)).release()).toBe('released')
-  })
-})
-
-describe('a lock whose time to live somebody changed (PEXPIRE)', () => {
-  it('shorter, watched: the next renewal sets it right, and nothing is lost', async () => {
-    const hold = await watched(1_500)
-    await rig.admin.pexpire(NAME, 1_000)
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 1_200)
-    expect(hold.signal.aborted).toBe(false)
-    expect(await hold.release()).toBe('released')
-  })
-
-  it('too short for the next renewal: lost at it, and verify() trusts no longer than Redis keeps it', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
-    const lost = nextEvent(locks, 'lost')
-    const hold = await locks.getLock(NAME).acquire()
-    await rig.admin.pexpire(NAME, 300)
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
-    expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
-    expect(await hold.release()).toBe('lost')
-
-    const fixed = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
-    await rig.admin.pexpire(NAME, 400)
-    await fixed.verify()
-    expect(fixed.trustedForMs).toBeLessThan(400)
-    await lostAt(fixed)
-    expect(fixed.signal.reason).toMatchObject({ reason: 'expired' })
-    expect(await fixed.release()).toBe('lost')
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
-  })
-
-  it('longer (a clock of Redis that steps back): a wait ends with the unlock, not with the lease (I4)', async () => {
-    const hold = await watched(1_500)
-    await rig.admin.pexpire(NAME, 3_600_000)
-    const others = await rig.client({ resyncInterval: 20_000 })
-    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
-    expect(await hold.release()).toBe('released')
-    const next = await soon(waiting)
-    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(30_000)
-    expect(await next.release()).toBe('released')
   })
 })

@@ -86,13 +86,6 @@ describe('on the wire', () => {
     ])
   })
 
-  it('has braces around any name', async () => {
-    const log = await MessageLog.open(rig.connection(), rig.admin)
-    await locks.getCountDownLatch('a{b}c').trySetCount(1)
-    expect(await log.take()).toEqual([['redisson_countdownlatch__channel__{a{b}c}', '1']])
-    await rig.admin.del('a{b}c')
-  })
-
   it('a Java countDown opens ours, and ours counts what Java set', async () => {
     await rig.admin.multi().set(NAME, '2').publish(CHANNEL, '1').exec()
     const waiting = latch.await()

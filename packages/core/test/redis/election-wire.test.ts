@@ -19,6 +19,7 @@ let runner: ScriptRunner
 
 beforeEach(() => {
   runner = rig.runner()
+  rig.atEnd(tidy)
 })
 
 const holds = async (owner: string): Promise<void> => {
@@ -74,7 +75,6 @@ describe('begin', () => {
       { owner: A, token: '1', data: '"a"', from: expect.stringMatching(/^\d{13}$/) },
     ])
     expect(await rig.admin.pttl(TERMS)).toBeGreaterThan(86_000_000)
-    await tidy()
   })
 
   it('0: an owner that has no lock, or no longer, writes and counts nothing (I9)', async () => {
@@ -82,7 +82,6 @@ describe('begin', () => {
     await holds(B)
     expect(await beginAs(A)).toEqual({ kind: 'lost' })
     expect([await kept(), await rig.admin.exists(TOKENS)]).toEqual([[], 0])
-    await tidy()
   })
 
   it('writes a term again that Redis has lost, with its token and its time', async () => {
@@ -93,7 +92,6 @@ describe('begin', () => {
     expect(await beginAs(A, { known })).toEqual({ kind: 'leads', token, sinceMs })
     expect(await kept()).toEqual([{ owner: A, token, data: '"a"', from: `${sinceMs}` }])
     expect(await rig.admin.get(TOKENS)).toBe('1')
-    await tidy()
   })
 
   it('exceeds the latest term, where Redis has lost the counter alone or has an older one (I9)', async () => {
@@ -110,7 +108,6 @@ describe('begin', () => {
   it('by the clock: tokens exceed those from before Redis lost its data', async () => {
     await holds(A)
     expect(await beginAs(A, { tokens: 'time' })).toMatchObject({ token: expect.stringMatching(/^\d{16}$/) })
-    await tidy()
   })
 
   it('keeps the latest 32 terms, for a day', async () => {
@@ -122,7 +119,6 @@ describe('begin', () => {
     const terms = await kept()
     expect(terms.map(({ token }) => token)).toEqual(Array.from({ length: 32 }, (_, i) => `${i + 3}`))
     expect(await rig.admin.pttl(TERMS)).toBeGreaterThan(86_000_000)
-    await tidy()
   })
 
   it('fails where something else has the counter, and writes no term', async () => {
@@ -131,7 +127,6 @@ describe('begin', () => {
     await expect(beginAs(A)).rejects.toThrow(WrongTypeError)
     expect(await kept()).toEqual([])
     await rig.admin.del(TOKENS)
-    await tidy()
   })
 })
 
@@ -152,7 +147,6 @@ describe('release', () => {
     ])
     expect(await rig.admin.hgetall(NAME)).toEqual({ [B]: '1' })
     expect(await rig.admin.exists(`holdfast:latch:{leader}:${A}`)).toBe(0)
-    await tidy()
   })
 
   it('puts the first waiter of the successor in front, in all that orders the queue', async () => {
@@ -163,7 +157,6 @@ describe('release', () => {
     expect(await line()).toEqual(['c~1:6', B, C, 'd~1:1'])
     expect(await rig.admin.zrange(queue.arrivals, '0', '-1')).toEqual(['c~1:6', B, C, 'd~1:1'])
     expect((await rig.admin.zrange(queue.timeouts, '0', '-1'))[0]).toMatch(/^[bc]~/)
-    await tidy()
   })
 
   it('passes a successor over whose heartbeat is overdue, or that has left', async () => {
@@ -191,7 +184,6 @@ describe('release', () => {
     expect(await releaseAs(C, 'c~1')).toMatchObject({ kind: 'not-held' })
     expect(await line()).toEqual([B])
     expect((await kept())[0]).not.toHaveProperty('to')
-    await tidy()
   })
 
   it('frees the lock also where something else has the name of the terms, or of the queue', async () => {
@@ -223,7 +215,6 @@ describe('look', () => {
       ['3', '2'],
       ['3', '2', '1'],
     ])
-    await tidy()
   })
 
   it('leaves out what no election has written', async () => {
@@ -235,7 +226,6 @@ describe('look', () => {
       '{"owner":"a","token":"1","data":"{","from":"1"}',
     )
     expect(await lookAt('5')).toMatchObject({ terms: [] })
-    await tidy()
   })
 })
 
@@ -249,7 +239,6 @@ describe('ask and accept', () => {
     await beginAs(A)
     expect(await heardDuring(() => ask(runner, question))).toEqual([])
     expect(await ask(runner, question)).toBe('not-in-line')
-    await tidy()
   })
 
   it('1, then 2 for the answer to this question; a message alone is no answer', async () => {
@@ -263,14 +252,12 @@ describe('ask and accept', () => {
     expect(await ask(runner, question)).toBe('will')
     expect(await ask(runner, { ...question, question: 'q2' })).toBe('asked')
     expect(await ask(runner, { ...question, candidate: 'b~1' })).toBe('asked')
-    await tidy()
   })
 
   it('asks again where Redis has lost the term', async () => {
     await holds(A)
     await standInLine(C)
     expect(await ask(runner, question)).toBe('asked')
-    await tidy()
   })
 
   it('0: an answer to another term, to one that is over, or of a client that has left is none', async () => {
@@ -282,6 +269,5 @@ describe('ask and accept', () => {
     expect(await accept(runner, answer)).toBe(true)
     await holds(B)
     expect(await accept(runner, answer)).toBe(false)
-    await tidy()
   })
 })

@@ -1,14 +1,6 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import {
-  InvalidArgumentError,
-  LOCK_CHANNELS,
-  LockLostError,
-  type LockClient,
-  type ObservedCall,
-  type ObservedHold,
-} from '../../src/index.js'
+import { InvalidArgumentError, LockLostError, type LockClient } from '../../src/index.js'
 import {
   getElection,
   Term,
@@ -18,6 +10,7 @@ import {
 } from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
 import { eventually, signalled, useRig } from './support/rig.js'
+import { useSeen } from './support/seen.js'
 import { useWarnings } from './support/warnings.js'
 
 const harness = useRig({ redis: 'all' })
@@ -40,18 +33,9 @@ const standing = (count: number): Promise<void> =>
   eventually(async () => (await elect(one).candidates()).length === count)
 
 describe('what is measured of an election', () => {
+  const seen = useSeen()
+
   it('is that of the fair lock of its name: a wait to lead is a call, a term is a hold', async () => {
-    const seen: string[] = []
-    const onCall = (call: unknown): void => {
-      const { lockName, kind, outcome, hasWaited } = call as ObservedCall
-      if (lockName === name) seen.push(`${kind} ${outcome} waited ${hasWaited}`)
-    }
-    const onHold = (hold: unknown): void => {
-      const { lockName, kind } = hold as ObservedHold
-      if (lockName === name) seen.push(`${kind} hold ended`)
-    }
-    subscribe(LOCK_CHANNELS.callEnded, onCall)
-    subscribe(LOCK_CHANNELS.holdEnded, onHold)
     const [first, second] = [elect(one), elect(other)]
     const leads = campaign(first)
     await leads.next()
@@ -60,14 +44,13 @@ describe('what is measured of an election', () => {
     await first.close()
     await waits.next()
     await second.close()
-    unsubscribe(LOCK_CHANNELS.callEnded, onCall)
-    unsubscribe(LOCK_CHANNELS.holdEnded, onHold)
-    expect(seen.sort()).toEqual([
-      'fair acquired waited false',
-      'fair acquired waited true',
-      'fair hold ended',
-      'fair hold ended',
+    const calls = seen.ended.filter(({ lockName }) => lockName === name)
+    expect(calls.map(({ kind, outcome, hasWaited }) => [kind, outcome, hasWaited])).toEqual([
+      ['fair', 'acquired', false],
+      ['fair', 'acquired', true],
     ])
+    const holds = seen.holds.filter(({ lockName, phase }) => lockName === name && phase === 'ended')
+    expect(holds.map(({ kind }) => kind)).toEqual(['fair', 'fair'])
   })
 })
 

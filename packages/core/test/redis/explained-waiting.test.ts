@@ -280,18 +280,4 @@ describe('the event waiting', () => {
     await Promise.all([soon(passing), soon(permit)])
     await rig.admin.del('pool')
   })
-
-  it.each([-1, Number.NaN, '5', 2 ** 31])('a threshold of %p is refused', async (waitingThreshold) => {
-    await expect(rig.client({ waitingThreshold: waitingThreshold as number })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      argument: 'waitingThreshold',
-    })
-  })
-
-  it.each([1, 'yes', null, {}])('describeHolds: %p is refused', async (describeHolds) => {
-    await expect(rig.client({ describeHolds: describeHolds as boolean })).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-      argument: 'describeHolds',
-    })
-  })
 })

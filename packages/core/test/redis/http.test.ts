@@ -333,36 +333,20 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   describe('errors', () => {
-    const busy = async (options?: HttpLocksOptions): Promise<Response> => {
-      const locks = await harness.client()
-      const name = harness.name()
+    it.each<[string, HttpLocksOptions | undefined, number, string | null]>([
+      ['409 with Retry-After', { errors: {} }, 409, '1'],
+      ['423, as late as it is told', { errors: { busyStatus: 423, retryAfterMs: 2_500 } }, 423, '3'],
+      ['an error of the server where nothing is said', undefined, 500, null],
+    ])('a busy lock is %s', async (_what, options, status, retryAfter) => {
+      const [locks, name] = [await harness.client(), harness.name()]
       const other = await (await harness.client()).getLock(name).acquire()
-      const url = await serve(
-        locks,
-        { try: () => locks.getLock(name).withLock(() => ({}), { waitMs: 5 }) },
-        options,
-      )
-      const response = await post(`${url}/try/x`)
+      const handlers = { try: () => locks.getLock(name).withLock(() => ({}), { waitMs: 5 }) }
+      const response = await post(`${await serve(locks, handlers, options)}/try/x`)
       await other.release()
-      return response
-    }
-
-    it('a busy lock is 409 with Retry-After, and says nothing about who has it', async () => {
-      const response = await busy({ errors: {} })
-      expect([response.status, response.headers.get('Retry-After')]).toEqual([409, '1'])
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([status, retryAfter])
+      // It says nothing about who has it.
       const text = await response.text()
-      expect(text).not.toContain(harness.name())
-      expect(text).not.toContain(String(process.pid))
-    })
-
-    it('the answer is 423, as late as it is told', async () => {
-      const response = await busy({ errors: { busyStatus: 423, retryAfterMs: 2_500 } })
-      expect([response.status, response.headers.get('Retry-After')]).toEqual([423, '3'])
-    })
-
-    it('stays an error of the server where nothing is said', async () => {
-      const response = await busy()
-      expect([response.status, response.headers.get('Retry-After')]).toEqual([500, null])
+      if (options) expect([text.includes(name), text.includes(String(process.pid))]).toEqual([false, false])
     })
 
     it('a closed client is 503 with Retry-After', async () => {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { RedisReplication, type RedisServer } from '@holdfast/faults/harness'
 import { EventEmitter } from 'node:events'
 import { createClient } from 'redis'
-import { LockClient, type LockClientOptions } from '../../src/index.js'
+import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
+import { Opened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -43,23 +44,18 @@ class SlowSentinel extends EventEmitter {
 
 describe('the primary that a Sentinel client of node-redis names', () => {
   let group: RedisReplication
-  const closers: (() => unknown)[] = []
+  const opened = new Opened()
 
   beforeEach(async () => {
     group = await RedisReplication.start()
   })
   afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) {
-      await close()
-    }
+    await opened.close()
     await group.stop()
   })
 
-  const open = async (sentinel: SlowSentinel, options: LockClientOptions = {}): Promise<LockClient> => {
-    const locks = await LockClient.connect(sentinel, { bareCalls: 'allow', ...options })
-    closers.push(() => locks.close({ graceMs: 0 }))
-    return locks
-  }
+  const open = (sentinel: SlowSentinel, options: LockClientOptions = {}): Promise<LockClient> =>
+    opened.client(sentinel, options)
   /** The former primary is a replica of the new one, and keeps its clients. */
   const switched = async (): Promise<{ former: RedisServer; primary: RedisServer }> => {
     const [former, primary] = [group.primary, group.replicas[0]!]

@@ -9,7 +9,6 @@ import { backgroundRuntime } from '../../src/runtime/runtime.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
 import { runsOf } from './support/requests.js'
-import { ResettingProxy } from './support/resetting-proxy.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -143,13 +142,12 @@ describe('a command under way on node-redis when the connection breaks', () => {
   })
 
   it('a command under way on node-redis when the connection breaks, and was not yet written never arrives, although node-redis would keep it for the next', async () => {
-    const proxy = await ResettingProxy.start(rig.server)
-    rig.atEnd(() => proxy.stop())
+    const proxy = await rig.proxy()
     const { port, client } = await portOn(proxy)
     // Written by setImmediate: what is asked for in one is written in the next, and the reset is known before that.
     const sending = new Promise((resolve) => {
       setImmediate(() => {
-        proxy.reset()
+        proxy.resetAll()
         resolve(outcomeOf(port.eval(SET, ['late'], ['1'], never)))
       })
     })

@@ -8,6 +8,7 @@ let locks: LockClient
 let semaphore: PermitExpirableSemaphore
 
 beforeEach(async () => {
+  rig.atEnd(clear)
   locks = await rig.client()
   semaphore = locks.getPermitExpirableSemaphore(NAME)
 })
@@ -34,7 +35,6 @@ describe("Redisson's own cases", () => {
     expect(await counts()).toEqual([-1, 2, 1])
     await semaphore.release(ids)
     expect(await counts()).toEqual([1, 0, 1])
-    await clear()
   })
 
   it('testBlockingAcquire, testBlockingAcquireMany: ids of 32 characters, for who waits too', async () => {
@@ -49,7 +49,6 @@ describe("Redisson's own cases", () => {
     expect(new Set([...ids, id]).size).toBe(3)
     await semaphore.release(ids)
     expect(await counts()).toEqual([2, 0, 2])
-    await clear()
   })
 
   it('testTryAcquire, testTryAcquireMany: null and none where there are not enough', async () => {
@@ -62,7 +61,6 @@ describe("Redisson's own cases", () => {
     expect(await semaphore.tryAcquire()).toBeNull()
     await expect(semaphore.acquire({ waitMs: 20 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
     await semaphore.release(ids)
-    await clear()
   })
 
   it('testRelease, testReleaseWithoutPermits: what is not held is an error, and false for tryRelease', async () => {
@@ -76,7 +74,6 @@ describe("Redisson's own cases", () => {
     await expect(semaphore.release(['short'])).rejects.toThrow(/^id must be .+; got \["short"\]\.$/)
     await expect(semaphore.updateLeaseTime('short', 5)).rejects.toThrow(/^id must be .+; got "short"\.$/)
     expect(await counts()).toEqual([1, 0, 1])
-    await clear()
   })
 
   it('an id that no permit has, of whatever length, is not held, as for Redisson; what is no hex cannot be meant', async () => {
@@ -100,7 +97,6 @@ describe("Redisson's own cases", () => {
     await expect(semaphore.release([held, held.toUpperCase()])).rejects.toThrow(/twice/)
     await semaphore.release(held.toUpperCase())
     expect(await counts()).toEqual([1, 0, 1])
-    await clear()
   })
 
   it('testReleaseManyNotExistOrExpired, #6343: all or none', async () => {
@@ -111,7 +107,6 @@ describe("Redisson's own cases", () => {
     expect(await counts()).toEqual([1, 2, 3])
     expect(await semaphore.tryRelease([first, third])).toBe(true)
     expect(await counts()).toEqual([3, 0, 3])
-    await clear()
   })
 
   it('testExpire, testReleaseExpired, #4086: who waits gets what ended, and a late release counts nothing', async () => {
@@ -122,7 +117,6 @@ describe("Redisson's own cases", () => {
     expect(await counts()).toEqual([0, 1, 1])
     await semaphore.release(id)
     expect(await counts()).toEqual([1, 0, 1])
-    await clear()
   })
 
   it('testReleaseManyExpiredDoesNotThrow: one that ended before anybody looked is free once, and not by its release', async () => {
@@ -132,7 +126,6 @@ describe("Redisson's own cases", () => {
     await eventually(async () => Number((await rig.admin.time())[0]) * 1_000 > Number(end))
     expect(await semaphore.tryRelease([id])).toBe(false)
     expect(await counts()).toEqual([1, 0, 1])
-    await clear()
   })
 
   it('testUpdateLeaseTime: longer, shorter, and false after its end', async () => {
@@ -144,14 +137,12 @@ describe("Redisson's own cases", () => {
     expect(await semaphore.updateLeaseTime(id, 1)).toBe(true)
     await eventually(async () => (await semaphore.availablePermits()) === 1)
     expect(await semaphore.updateLeaseTime(id, 60_000)).toBe(false)
-    await clear()
   })
 
   it('testExpiration: the time to live of the semaphore is that of its permits too', async () => {
     await semaphore.trySetPermits(2, 60_000)
     await semaphore.acquire()
     expect(await rig.admin.pttl(`{${NAME}}:timeout`)).toBeGreaterThan(50_000)
-    await clear()
   })
 
   it('addPermits leaves the time to live: a semaphore that outlived its permits would miss them for ever', async () => {
@@ -160,7 +151,6 @@ describe("Redisson's own cases", () => {
     await semaphore.addPermits(1)
     expect(await rig.admin.pttl(NAME)).toBeGreaterThan(50_000)
     expect(await counts()).toEqual([2, 1, 3])
-    await clear()
   })
 
   it('permits have no time to live any more once their semaphore has none, from the next acquire on', async () => {
@@ -170,7 +160,6 @@ describe("Redisson's own cases", () => {
     await semaphore.acquire()
     expect(await rig.admin.pttl(`{${NAME}}:timeout`)).toBe(-1)
     expect(await counts()).toEqual([2, 2, 4])
-    await clear()
   })
 
   it('testConcurrencyMultiPermits, #6664: two that wait for 2 permits each pass by one message', async () => {
@@ -180,7 +169,6 @@ describe("Redisson's own cases", () => {
     await semaphore.addPermits(4)
     await soon(waiting, 900)
     expect(await counts()).toEqual([0, 4, 4])
-    await clear()
   })
 })
 
@@ -204,7 +192,6 @@ describe('refusals', () => {
       expect(String(error)).toContain('is not a permit-expirable semaphore: WRONGTYPE')
     }
     expect(await rig.contents()).toEqual(before)
-    await clear()
   })
 
   it('out of memory refuses an acquire clearly and takes a release and a new lease', async () => {
@@ -221,6 +208,5 @@ describe('refusals', () => {
       await rig.admin.config('SET', 'maxmemory', '0')
     }
     expect(await counts()).toEqual([2, 0, 2])
-    await clear()
   })
 })

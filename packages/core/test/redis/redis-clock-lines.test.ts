@@ -1,9 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { LockClientOptions } from '../../src/index.js'
 import { setClockBack } from './support/clock-steps.js'
 import { FairLine, served } from './support/fair-line.js'
 import { failureOf } from './support/losses.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 // The clock of Redis is set back while callers wait. Who of them lives must not depend on that: see
 // docs/decisions/0043-clocks-that-are-set-back.md.
@@ -13,11 +14,7 @@ const RESYNC_MS = 150
 const STEPS = [20_000, 3_600_000]
 
 const rig = useRig()
-let line: FairLine
-
-beforeEach(() => {
-  line = new FairLine(rig.admin, NAME)
-})
+const line = own(() => new FairLine(rig.admin, NAME))
 
 const client = (options: LockClientOptions = {}, connection = rig.connection()) =>
   rig.client({ resyncInterval: RESYNC_MS, ...options }, connection)

@@ -7,6 +7,7 @@ import { allLuaSources } from './support/all-lua-sources.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { nextLoss } from './support/losses.js'
+import { Opened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
@@ -76,7 +77,7 @@ const levelsOf = (hold: LockHold): readonly Graded[] => {
 
 describe('leases that replicas must have', () => {
   let group: RedisReplication
-  const closers: (() => unknown)[] = []
+  const opened = new Opened()
 
   beforeAll(async () => {
     group = await RedisReplication.start({ replicas: 2 })
@@ -84,9 +85,7 @@ describe('leases that replicas must have', () => {
   afterAll(() => group.stop())
   afterEach(async () => {
     await group.healReplication()
-    for (const close of closers.splice(0).reverse()) {
-      await close()
-    }
+    await opened.close()
     const keys = (await group.primary.command('KEYS', '*')) as string[]
     expect(keys.filter((key) => !/^(holdfast:(latch|operations)|redisson_lock_token)/.test(key))).toEqual([])
     await eventually(
@@ -95,17 +94,10 @@ describe('leases that replicas must have', () => {
     await group.primary.command('FLUSHALL')
   })
 
-  const client = async (options: LockClientOptions = {}): Promise<LockClient> => {
+  const client = (options: LockClientOptions = {}): Promise<LockClient> => {
     const named = { connectionName: 'mine', disconnectTimeout: 50, retryStrategy: () => 20 }
-    const redis = connectionTo(group.primary.url, named)
-    closers.push(() => redis.disconnect())
-    const locks = await LockClient.connect(carrierOf(redis), {
-      replicas: BOTH,
-      bareCalls: 'allow',
-      ...options,
-    })
-    closers.push(() => locks.close({ graceMs: 0 }))
-    return locks
+    const redis = opened.connection(connectionTo(group.primary.url, named))
+    return opened.client(carrierOf(redis), { replicas: BOTH, ...options })
   }
   const holders = async (): Promise<unknown> => group.primary.command('HGETALL', NAME)
   const calls = async (command: string): Promise<number> => {
@@ -261,7 +253,7 @@ describe('leases that replicas must have', () => {
     await (await locks.getLock('warm').acquire()).release()
     const admin = new Redis(group.primary.url)
     const monitor = await admin.monitor()
-    closers.push(() => [admin, monitor].forEach((each) => each.disconnect()))
+    opened.atEnd(() => [admin, monitor].forEach((each) => each.disconnect()))
     const acquired: string[] = []
     monitor.on('monitor', (_, [, script, , key]: string[]) => {
       if (script === acquireScript.sha1) acquired.push(key as string)

@@ -21,6 +21,7 @@ let runner: ScriptRunner
 
 beforeEach(() => {
   runner = rig.runner()
+  rig.atEnd(tidy)
 })
 
 const holds = async (owner: string): Promise<void> => {
@@ -56,7 +57,6 @@ describe('begin', () => {
     })
     expect(await beginAs(A)).toEqual({ kind: 'begun', tick: 1_000, missed: [] })
     expect(await kept()).toEqual(before)
-    await tidy()
   })
 
   it('without a tick: a copy makes no second one', async () => {
@@ -64,7 +64,6 @@ describe('begin', () => {
     const first = await beginAs(A, { tick: undefined })
     expect(await beginAs(A, { tick: undefined })).toEqual(first)
     expect(Object.keys(await kept())).toHaveLength(1)
-    await tidy()
   })
 
   it('late, after its owner has released the lock, it notes nothing', async () => {
@@ -74,7 +73,6 @@ describe('begin', () => {
     await holds(B)
     expect(await beginAs(A)).toEqual({ kind: 'lost' })
     expect(await kept()).toEqual({})
-    await tidy()
   })
 
   it('refuses a tick that was run, one before the latest, and one too soon', async () => {
@@ -88,7 +86,6 @@ describe('begin', () => {
     expect(await beginAs(B, { tick: undefined })).toMatchObject({ kind: 'too-soon' })
     const states = Object.entries(await kept()).map(([tick, { state }]) => [tick, state])
     expect(Object.fromEntries(states)).toEqual({ 1000: 'missed', 2000: 'done', 3000: 'missed' })
-    await tidy()
   })
 
   it('tells each gap to one run, and to a copy of its command again', async () => {
@@ -101,7 +98,6 @@ describe('begin', () => {
     expect(await beginAs(B, { tick: 3_000 })).toEqual(seen)
     await holds('c~1:1')
     expect(await beginAs('c~1:1', { tick: 4_000 })).toMatchObject({ missed: [3_000] })
-    await tidy()
   })
 })
 
@@ -128,7 +124,6 @@ describe('begin, near a tick of another client,', () => {
       tick: 2_000,
       missed: [1_999],
     })
-    await tidy()
   })
 })
 
@@ -146,7 +141,6 @@ describe('finish', () => {
     expect(await finishAs(A)).toBe(false)
     expect(await finishAs(B)).toBe(false)
     expect(await kept()).toEqual(before)
-    await tidy()
   })
 
   it('leaves alone what somebody has found unfinished', async () => {
@@ -156,7 +150,6 @@ describe('finish', () => {
     await beginAs(B, { tick: 2_000 })
     expect(await finishAs(A)).toBe(false)
     expect((await kept())['1000']).toMatchObject({ state: 'unfinished' })
-    await tidy()
   })
 
   it('notes a success without the lock as lost', async () => {
@@ -165,7 +158,6 @@ describe('finish', () => {
     await free()
     await finishAs(A)
     expect((await kept())['1000']).toMatchObject({ state: 'lost' })
-    await tidy()
   })
 
   it('works when Redis is out of memory, begin is refused', async () => {
@@ -179,7 +171,6 @@ describe('finish', () => {
     } finally {
       await rig.admin.config('SET', 'maxmemory', '0')
     }
-    await tidy()
   })
 })
 
@@ -191,7 +182,6 @@ describe('miss and read', () => {
     await beginAs(A, { tick: 2_000 })
     expect(await miss(runner, { ...schedule, tick: 2_000 })).toBe(false)
     expect((await kept())['2000']).toMatchObject({ state: 'running' })
-    await tidy()
   })
 
   it('read gives all of it in order, and who has the lock', async () => {
@@ -204,6 +194,5 @@ describe('miss and read', () => {
       [9_000, 'missed'],
       [12_000, 'running'],
     ])
-    await tidy()
   })
 })

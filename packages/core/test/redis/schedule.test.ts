@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { LockClient } from '../../src/index.js'
+import type { LockClient } from '../../src/index.js'
 import {
   assertLocked,
   exclusive,
@@ -9,23 +9,22 @@ import {
 } from '../../src/entries/schedule/index.js'
 import { getElection } from '../../src/entries/election/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { FaultProxy, ManualClock } from '@holdfast/faults/harness'
-import { Redis } from 'ioredis'
-import { carrierOf } from './support/carrier.js'
-import { eventually, redisUrl, signalled, useRig } from './support/rig.js'
+import { ManualClock } from '@holdfast/faults/harness'
+import { stateOf } from './support/carrier.js'
+import { eventually, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 
 describe('exclusive', () => {
-  const harness = useRig({ redis: 'all' })
+  const rig = useRig()
   let locks: LockClient
   let others: LockClient
   let name: string
 
   beforeEach(async () => {
-    locks = await harness.client({ clientName: 'one' })
-    others = await harness.client({ clientName: 'other' })
-    name = harness.name('nightly')
+    locks = await rig.client({ clientName: 'one' })
+    others = await rig.client({ clientName: 'other' })
+    name = rig.name('nightly')
   })
 
   /** A task that says it runs, and ends when the test lets it. */
@@ -113,7 +112,7 @@ describe('exclusive', () => {
 
   it('keeps the lock by the watchdog, and cuts the run short after atMostForMs: told before another can begin (I1)', async () => {
     const clock = new ManualClock()
-    const slow = await harness.client({ runtime: clock, lockWatchdogTimeout: 60_000 })
+    const slow = await rig.client({ runtime: clock, lockWatchdogTimeout: 60_000 })
     const { started, open, task } = gate()
     const first = exclusive(name, { locks: slow, atMostForMs: 5_000 }, task)({ tick: 1_000 })
     const run = await started
@@ -156,7 +155,7 @@ describe('exclusive', () => {
     locks.on('lost', () => undefined)
     const first = exclusive(name, { locks }, task)({ tick: 1_000 })
     const { signal } = await started
-    await harness.admin.del(name)
+    await rig.admin.del(name)
     expect(await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 2_000 })).toMatchObject({
       result: [new Date(1_000)],
     })
@@ -171,7 +170,7 @@ describe('exclusive', () => {
 
   it('notes a result without the lock as lost, also when nobody has begun since', async () => {
     locks.on('lost', () => undefined)
-    const work = exclusive(name, { locks }, () => harness.admin.del(name))
+    const work = exclusive(name, { locks }, () => rig.admin.del(name))
     await expect(work({ tick: 1_000 })).rejects.toMatchObject({ code: 'LOCK_LOST', result: 1 })
     expect(await states()).toEqual([[1_000, 'lost']])
   })
@@ -209,33 +208,26 @@ describe('exclusive', () => {
   it('passes over a tick far ahead that an older version has run', async () => {
     const ahead = Date.now() * 1_000
     const entry = { state: 'done', owner: 'gone:1', from: '1', notBefore: '1' }
-    await harness.admin.hset(`holdfast:ticks:{${name}}`, ahead, JSON.stringify(entry))
+    await rig.admin.hset(`holdfast:ticks:{${name}}`, ahead, JSON.stringify(entry))
     expect(await exclusive(name, { locks }, () => 'ran')({ tick: Date.now() })).toMatchObject({ kind: 'ran' })
   })
 
   it('tells the next run of the ticks that came while Redis did not answer', async () => {
-    const proxy = await FaultProxy.start({ host: '127.0.0.1', port: Number(new URL(redisUrl).port) })
-    const redis = new Redis(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
-    redis.on('error', () => undefined)
-    const client = new LockClient(carrierOf(redis), { commandTimeout: 100, unavailableTimeoutMs: 200 })
-    try {
-      const nightly = exclusive(name, { locks: client }, ({ missed }) => missed.map(Number))
-      await nightly({ tick: 1_000 })
-      proxy.refuse()
-      for (const tick of [2_000, 3_000]) {
-        await expect(nightly({ tick })).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
-      }
-      proxy.pass()
-      await eventually(() => redis.status === 'ready')
-      // Another process has run one of them meanwhile.
-      await exclusive(name, { locks: others }, () => undefined)({ tick: 3_000 })
-      expect(await nightly({ tick: 4_000 })).toMatchObject({ kind: 'ran', result: [2_000] })
-      expect(await nightly({ tick: 5_000 })).toMatchObject({ kind: 'ran', result: [] })
-    } finally {
-      await client.close({ graceMs: 0 })
-      redis.disconnect()
-      await proxy.stop()
+    const proxy = await rig.proxy()
+    const connection = rig.connection({}, proxy)
+    const client = await rig.client({ commandTimeout: 100, unavailableTimeoutMs: 200 }, connection)
+    const nightly = exclusive(name, { locks: client }, ({ missed }) => missed.map(Number))
+    await nightly({ tick: 1_000 })
+    proxy.refuse()
+    for (const tick of [2_000, 3_000]) {
+      await expect(nightly({ tick })).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
     }
+    proxy.pass()
+    await eventually(() => stateOf(connection) === 'ready')
+    // Another process has run one of them meanwhile.
+    await exclusive(name, { locks: others }, () => undefined)({ tick: 3_000 })
+    expect(await nightly({ tick: 4_000 })).toMatchObject({ kind: 'ran', result: [2_000] })
+    expect(await nightly({ tick: 5_000 })).toMatchObject({ kind: 'ran', result: [] })
   })
 
   it('numbers a run without a tick by the clock of Redis, always after those before', async () => {
@@ -252,7 +244,7 @@ describe('exclusive', () => {
       await nightly({ tick })
     }
     expect((await states()).map(([tick]) => tick)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4))
-    const days = (await harness.admin.pttl(`holdfast:ticks:{${name}}`)) / 86_400_000
+    const days = (await rig.admin.pttl(`holdfast:ticks:{${name}}`)) / 86_400_000
     expect(days).toBeGreaterThan(399)
     expect(days).toBeLessThanOrEqual(400)
   })
@@ -333,7 +325,7 @@ describe('exclusive', () => {
     it('runs a tick once for all processes, and tells once of one that takes the next for it', async () => {
       const everyMs = 3_600_000 / 2
       const wallNow = (): number => systemRuntime.wallNow() + everyMs
-      const ahead = await harness.client({ clientName: 'ahead', runtime: { ...systemRuntime, wallNow } })
+      const ahead = await rig.client({ clientName: 'ahead', runtime: { ...systemRuntime, wallNow } })
       const calls = [locks, others, ahead].map((each) => exclusive(name, { locks: each, everyMs }, () => 1))
       const outcomes = [await calls[0]!(), await calls[1]!(), await calls[2]!()]
       expect(outcomes.map(({ kind }) => kind)).toEqual(['ran', 'skipped', 'ran'])

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/faults/harness'
-import type { LockClient, Semaphore } from '../../src/index.js'
+import type { FaultProxy, Matcher } from '@holdfast/faults/harness'
+import type { LockClient, PermitExpirableSemaphore, Semaphore } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { cancel, cancelScript } from '../../src/scripts/counter.js'
+import { acquireExpirableScript, releaseExpirableScript } from '../../src/scripts/permit-semaphore.js'
 import {
   acquirePermits,
   acquirePermitsScript,
@@ -17,13 +18,17 @@ const NAME = 'pool'
 const OPERATIONS = `holdfast:operations:{${NAME}}:c~1`
 const rig = useRig()
 
+beforeEach(async () => {
+  await rig.admin.set(NAME, '5')
+  rig.atEnd(() => rig.admin.del(NAME, `{${NAME}}:timeout`))
+})
+
 const left = (): Promise<string | null> => rig.admin.get(NAME)
 
 describe('every RETURNS row of the scripts, by their modules', () => {
   let runner: ScriptRunner
-  beforeEach(async () => {
+  beforeEach(() => {
     runner = rig.runner()
-    await rig.admin.set(NAME, '5')
   })
 
   const command = (number: number, floor = 0) => ({
@@ -43,7 +48,6 @@ describe('every RETURNS row of the scripts, by their modules', () => {
     expect(await give(4)).toBe(true)
     expect(await take(3)).toEqual({ kind: 'refused', left: 3, isMissing: false })
     expect(await left()).toBe('3')
-    await rig.admin.del(NAME)
   })
 
   it('up to the floor all are over, and an older floor does not let them in again', async () => {
@@ -54,7 +58,6 @@ describe('every RETURNS row of the scripts, by their modules', () => {
     expect((await take(7)).kind).toBe('over')
     expect(await rig.admin.hget(OPERATIONS, 'floor')).toBe('8')
     expect(await left()).toBe('1')
-    await rig.admin.del(NAME)
   })
 
   it('cancelled before it runs it never runs; cancelled afterwards it goes back, once', async () => {
@@ -78,7 +81,6 @@ describe('every RETURNS row of the scripts, by their modules', () => {
     expect(await rig.admin.hlen(OPERATIONS)).toBeLessThanOrEqual(17)
     expect(await rig.admin.pttl(OPERATIONS)).toBeGreaterThan(200_000)
     expect(await left()).toBe('5')
-    await rig.admin.del(NAME)
   })
 })
 
@@ -86,6 +88,7 @@ describe('a client whose connection breaks', () => {
   let proxy: FaultProxy
   let locks: LockClient
   let semaphore: Semaphore
+  let permits: PermitExpirableSemaphore
   const isAcquire = runsOf(acquirePermitsScript)
   const isRelease = runsOf(releasePermitsScript)
 
@@ -93,24 +96,30 @@ describe('a client whose connection breaks', () => {
     proxy = await rig.proxy()
     locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
     semaphore = locks.getSemaphore(NAME)
-    await rig.admin.set(NAME, '5')
+    permits = locks.getPermitExpirableSemaphore(NAME)
   })
 
-  it.each([
-    ['acquire', isAcquire, () => semaphore.acquire(2), '3'],
-    ['release', isRelease, () => semaphore.release(2), '7'],
-    ['drain', runsOf(drainScript), async () => expect(await semaphore.drainPermits()).toBe(5), '0'],
+  const isAcquireOfPermits = runsOf(acquireExpirableScript)
+  const isReleaseOfPermits = runsOf(releaseExpirableScript)
+  /** Each permit that expires is kept until it is released. */
+  const kept = (): Promise<number> => rig.admin.zcard(`{${NAME}}:timeout`)
+
+  it.each<[string, Matcher, () => Promise<unknown>, string, number]>([
+    ['acquire', isAcquire, () => semaphore.acquire(2), '3', 0],
+    ['release', isRelease, () => semaphore.release(2), '7', 0],
+    ['drain', runsOf(drainScript), async () => expect(await semaphore.drainPermits()).toBe(5), '0', 0],
+    ['acquire of permits that expire', isAcquireOfPermits, () => permits.acquireMany(2), '3', 2],
+    ['their release', isReleaseOfPermits, async () => permits.release(await permits.acquireMany(2)), '5', 0],
   ])(
     'loses the reply of %s: it counts once, also when a copy comes late (I2)',
-    async (_w, match, call, then) => {
+    async (_what, match, call, then, held) => {
       const lost = proxy.loseReply(match)
       const copies = [proxy.copyLate(match, 100), proxy.copyLate(match, 300)]
       await soon(call())
       expect(lost.count).toBe(1)
-      expect(await left()).toBe(then)
+      expect([await left(), await kept()]).toEqual([then, held])
       await soon(Promise.all(copies.map((copy) => copy.happened)))
-      expect(await left()).toBe(then)
-      await rig.admin.del(NAME)
+      expect([await left(), await kept()]).toEqual([then, held])
     },
   )
 
@@ -121,23 +130,27 @@ describe('a client whose connection breaks', () => {
     proxy.pass()
     await locks.close()
     expect(await left()).toBe('5')
-    await rig.admin.del(NAME)
   })
 
-  it('gives up an acquire that has run: the permit is released, and a copy that comes later takes nothing (I8)', async () => {
-    const abort = new AbortController()
-    const lost = proxy.loseReply(isAcquire)
-    const copy = proxy.copyLate(isAcquire, 400)
-    const waiting = semaphore.acquire({ permits: 3, signal: abort.signal })
-    await lost.happened
-    expect(await left()).toBe('2')
-    abort.abort(new Error('enough'))
-    await expect(waiting).rejects.toThrow('enough')
-    await eventually(async () => (await left()) === '5')
-    await soon(copy.happened)
-    expect(await left()).toBe('5')
-    await rig.admin.del(NAME)
-  })
+  it.each<[string, Matcher, (signal: AbortSignal) => Promise<unknown>]>([
+    ['', isAcquire, (signal) => semaphore.acquire({ permits: 3, signal })],
+    [' of permits that expire', isAcquireOfPermits, (signal) => permits.acquireMany(3, { signal })],
+  ])(
+    'gives up an acquire%s that has run: it is released, and a copy that comes later takes nothing (I8)',
+    async (_what, match, acquire) => {
+      const abort = new AbortController()
+      const lost = proxy.loseReply(match)
+      const copy = proxy.copyLate(match, 400)
+      const waiting = acquire(abort.signal)
+      await lost.happened
+      expect(await left()).toBe('2')
+      abort.abort(new Error('enough'))
+      await expect(waiting).rejects.toThrow('enough')
+      await eventually(async () => (await left()) === '5')
+      await soon(copy.happened)
+      expect([await left(), await kept()]).toEqual(['5', 0])
+    },
+  )
 
   it('tells of a release without an answer and goes on with it: it counts once when Redis is back', async () => {
     const impatient = await rig.client(
@@ -152,7 +165,6 @@ describe('a client whose connection breaks', () => {
     await eventually(async () => (await left()) === '6')
     await impatient.close()
     expect(await left()).toBe('6')
-    await rig.admin.del(NAME)
   })
 
   it('loses replies at random: after 200 acquires and releases the count is exact (I2)', async () => {
@@ -161,7 +173,6 @@ describe('a client whose connection breaks', () => {
       await soon(semaphore.withPermits(() => undefined, { permits: 1 + (i % 5) }))
     }
     expect(await left()).toBe('5')
-    await rig.admin.del(NAME)
   })
 
   it('cancels with a script that passes when it comes twice', async () => {
@@ -175,6 +186,5 @@ describe('a client whose connection breaks', () => {
     await soon(cancelled.happened)
     await locks.close()
     expect(await left()).toBe('5')
-    await rig.admin.del(NAME)
   })
 })

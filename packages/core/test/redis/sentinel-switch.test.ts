@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { RedisSentinels } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { LockClient, type Hold, type LockClientOptions, type LockEvents } from '../../src/index.js'
+import type { Hold, LockClient, LockClientOptions, LockEvents } from '../../src/index.js'
 import { everyLockKind } from './support/lock-kinds.js'
 import { BELIEVES, belief, nextLoss } from './support/losses.js'
+import { useOpened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
@@ -18,40 +19,20 @@ const switchAway = (redis: Redis): void =>
 
 describe('the primary that Sentinel names becomes another one', () => {
   let group: RedisSentinels
-  const closers: (() => unknown)[] = []
+  const opened = useOpened()
 
   beforeAll(async () => {
     group = await RedisSentinels.start({ replicas: 2, downAfterMs: 5_000 })
   })
   afterAll(() => group.stop())
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) {
-      await close()
-    }
-  })
 
   const connection = (options: object = {}): Redis => {
-    const redis = new Redis({
-      sentinels: group.endpoints,
-      name: group.name,
-      sentinelRetryStrategy: () => 50,
-      retryStrategy: () => 20,
-      failoverDetector: true,
-      ...options,
-    })
-    redis.on('error', () => undefined)
-    closers.push(() => redis.disconnect())
-    return redis
+    const retries = { sentinelRetryStrategy: () => 50, retryStrategy: () => 20, failoverDetector: true }
+    const { endpoints, name } = group
+    return opened.connection(new Redis({ sentinels: endpoints, name, ...retries, ...options }))
   }
-  const open = async (redis = connection(), options: LockClientOptions = {}): Promise<LockClient> => {
-    const client = await LockClient.connect(redis, {
-      bareCalls: 'allow',
-      unavailableTimeoutMs: 30_000,
-      ...options,
-    })
-    closers.push(() => client.close({ graceMs: 0 }))
-    return client
-  }
+  const open = (redis = connection(), options: LockClientOptions = {}): Promise<LockClient> =>
+    opened.client(redis, { unavailableTimeoutMs: 30_000, ...options })
   const beliefAt = (redis: Redis, event: string, hold: Hold): Promise<unknown> =>
     soon(new Promise((resolve) => redis.once(event, () => resolve(belief(hold)))))
 

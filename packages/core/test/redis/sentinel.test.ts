@@ -1,32 +1,28 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { RedisSentinels, type RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
-import { LockClient, type LockClientOptions } from '../../src/index.js'
+import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { carrierOfSeveral, onNodeRedis } from './support/carrier.js'
 import { BELIEVES, belief, failureOf, nextLoss } from './support/losses.js'
+import { useOpened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 // A fail-over takes some seconds: nothing may end by itself meanwhile, and no tick may help.
-const PATIENT = { unavailableTimeoutMs: 60_000, resyncInterval: 60_000, bareCalls: 'allow' } as const
+const PATIENT = { unavailableTimeoutMs: 60_000, resyncInterval: 60_000 }
 const FAIL_OVER_MS = 15_000
 
 /** The client finds the primary. */
 describe('behind the client’s own Sentinel support', () => {
   let group: RedisSentinels
-  const closers: (() => unknown)[] = []
+  const opened = useOpened()
 
   beforeAll(async () => {
     group = await RedisSentinels.start({ replicas: 1, downAfterMs: 500 })
   })
   afterAll(() => group.stop())
-  afterEach(async () => {
-    for (const close of closers.splice(0).reverse()) {
-      await close()
-    }
-  })
 
-  const open = async (options: LockClientOptions, redisOptions: object = {}): Promise<LockClient> => {
+  const open = (options: LockClientOptions, redisOptions: object = {}): Promise<LockClient> => {
     const redis = new Redis({
       sentinels: group.endpoints,
       name: group.name,
@@ -35,11 +31,7 @@ describe('behind the client’s own Sentinel support', () => {
       lazyConnect: onNodeRedis,
       ...redisOptions,
     })
-    redis.on('error', () => undefined)
-    closers.push(() => redis.disconnect())
-    const client = await LockClient.connect(carrierOfSeveral(redis), { ...PATIENT, ...options })
-    closers.push(() => client.close({ graceMs: 0 }))
-    return client
+    return opened.client(carrierOfSeveral(opened.connection(redis)), { ...PATIENT, ...options })
   }
   const channels = async (server: RedisServer): Promise<string[]> =>
     (await server.command('PUBSUB', 'CHANNELS')) as string[]

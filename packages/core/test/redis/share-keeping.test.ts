@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { getShare, type ShareCodec, type ShareOptions } from '../../src/entries/share/index.js'
 import { eventually, sleep, soon, useRig } from './support/rig.js'
+import { never, Work } from './support/shared-work.js'
 
 const LOCK = 'share:pages:a'
 const KEPT = `holdfast:share:{${LOCK}}`
@@ -17,22 +18,8 @@ beforeEach(async () => {
 
 const pages = <T = unknown>(locks: LockClient, options: ShareOptions<T> = {}) =>
   getShare<T>(locks, 'pages', options)
-const never = (): never => {
-  throw new Error('must not run')
-}
-/** A function that returns when it is told to. */
-const held = <T>() => {
-  let begin!: () => void
-  let resolve!: (value: T) => void
-  let reject!: (error: unknown) => void
-  const begun = new Promise<void>((done) => (begin = done))
-  const ended = new Promise<T>((...ways) => ([resolve, reject] = ways))
-  const task = (): Promise<T> => {
-    begin()
-    return ended
-  }
-  return { task, begun, resolve, reject }
-}
+/** So many clients wait for the run under way. */
+const waiting = (count: number) => rig.heard(LOCK, count)
 /** Makes the kept result older: it is fresh no more, and served for another minute. */
 const age = (): Promise<unknown> => rig.admin.hset(KEPT, 'fresh', '0')
 
@@ -81,20 +68,14 @@ describe('a kept result', () => {
 
   it('is not the result of a run that was invalidated: that reaches those who wait for it alone', async () => {
     const [mine, theirs] = [pages(one, { keepMs: LONG_MS }), pages(other, { keepMs: LONG_MS })]
-    const { task, begun, resolve } = held<string>()
-    const first = mine.run('a', task)
-    await begun
+    const work = new Work<string>()
+    const first = mine.run('a', work.task)
+    await work.untilRunning()
     const joined = mine.run('a', never)
     await mine.invalidate('a')
     const later = [mine.run('a', () => 'second'), theirs.run('a', () => 'second')]
-    await eventually(async () => {
-      const [, count] = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [
-        string,
-        number,
-      ]
-      return count === 2
-    })
-    resolve('first')
+    await waiting(2)
+    work.succeed('first')
     expect(await soon(Promise.all([first, joined]))).toEqual(['first', 'first'])
     expect(await soon(Promise.all(later))).toEqual(['second', 'second'])
     expect(await theirs.run('a', never)).toBe('second')
@@ -102,49 +83,42 @@ describe('a kept result', () => {
 })
 
 describe('invalidate, to a call that comes after it in another process (I14)', () => {
-  const waiting = async (count: number): Promise<void> => {
-    await eventually(async () => {
-      const told = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [string, number]
-      return told[1] === count
-    })
-  }
-
   it.each([0, LONG_MS])(
     'gives no result of the run under way that its process waits for, keepMs %d',
     async (keepMs) => {
       const third = await rig.client()
       const [mine, theirs] = [pages(one, { keepMs }), pages(other, { keepMs })]
-      const { task, begun, resolve } = held<string>()
-      const first = mine.run('a', task)
-      await begun
+      const work = new Work<string>()
+      const first = mine.run('a', work.task)
+      await work.untilRunning()
       const before = theirs.run('a', never)
       await waiting(1)
       await pages(third).invalidate('a')
       const after = theirs.run('a', () => 'second')
-      resolve('first')
+      work.succeed('first')
       expect(await soon(Promise.all([first, before, after]))).toEqual(['first', 'first', 'second'])
     },
   )
 
   it('gives none of the run under way in its own process', async () => {
     const mine = pages(one, { keepMs: LONG_MS })
-    const { task, begun, resolve } = held<string>()
-    const first = mine.run('a', task)
-    await begun
+    const work = new Work<string>()
+    const first = mine.run('a', work.task)
+    await work.untilRunning()
     await pages(other).invalidate('a')
     const after = mine.run('a', () => 'second')
-    resolve('first')
+    work.succeed('first')
     expect(await soon(Promise.all([first, after]))).toEqual(['first', 'second'])
   })
 
   it('gives no error of such a run either', async () => {
     const mine = pages(one)
-    const { task, begun, reject } = held<string>()
-    const first = mine.run('a', task)
-    await begun
+    const work = new Work<string>()
+    const first = mine.run('a', work.task)
+    await work.untilRunning()
     await pages(other).invalidate('a')
     const after = mine.run('a', () => 'second')
-    reject(new Error('no'))
+    work.fail(new Error('no'))
     await expect(first).rejects.toThrow('no')
     expect(await soon(after)).toBe('second')
   })
@@ -153,21 +127,21 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
     const mine = pages(one, { keepMs: LONG_MS, staleMs: LONG_MS })
     await mine.run('a', () => 'first')
     await age()
-    const { task, begun, resolve } = held<string>()
-    expect(await mine.run('a', task)).toBe('first')
-    await begun
+    const work = new Work<string>()
+    expect(await mine.run('a', work.task)).toBe('first')
+    await work.untilRunning()
     await pages(other).invalidate('a')
     const after = mine.run('a', () => 'third')
     await waiting(1)
-    resolve('second')
+    work.succeed('second')
     expect(await soon(after)).toBe('third')
   })
 
   it('costs callers of one run nothing: whoever joins it sends no command', async () => {
     const [mine, theirs] = [pages(one), pages(other)]
-    const { task, begun, resolve } = held<string>()
-    const first = mine.run('a', task)
-    await begun
+    const work = new Work<string>()
+    const first = mine.run('a', work.task)
+    await work.untilRunning()
     const before = theirs.run('a', never)
     await waiting(1)
     await rig.admin.config('RESETSTAT')
@@ -177,7 +151,7 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
       mine.run('a', never),
       theirs.run('a', never),
     ]
-    resolve('first')
+    work.succeed('first')
     expect(await soon(Promise.all([first, before, ...joined]))).toEqual(
       Array.from({ length: 6 }, () => 'first'),
     )
@@ -194,12 +168,12 @@ describe('an older result', () => {
     const [mine, theirs] = [pages(one, options), pages(other, options)]
     await mine.run('a', () => 'first')
     await age()
-    const { task, begun, resolve } = held<string>()
-    expect(await soon(mine.runForResult('a', task))).toMatchObject({ value: 'first', source: 'stale' })
-    await begun
+    const work = new Work<string>()
+    expect(await soon(mine.runForResult('a', work.task))).toMatchObject({ value: 'first', source: 'stale' })
+    await work.untilRunning()
     expect(await soon(mine.runForResult('a', never))).toMatchObject({ value: 'first', source: 'stale' })
     expect(await soon(theirs.runForResult('a', never))).toMatchObject({ value: 'first', source: 'stale' })
-    resolve('second')
+    work.succeed('second')
     await eventually(async () => (await theirs.run('a', never)) === 'second')
   })
 
@@ -323,14 +297,14 @@ describe('arguments', () => {
 it('a result is no result for a call that came behind its end, in a process that was cut off meanwhile', async () => {
   const proxy = await rig.proxy()
   const away = await rig.client({}, rig.connection({}, proxy))
-  const { task, begun, resolve } = held<string>()
-  const first = pages(one).run('a', task)
-  await begun
+  const work = new Work<string>()
+  const first = pages(one).run('a', work.task)
+  await work.untilRunning()
   const before = pages(away)
   const waits = before.run('a', never)
   await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*${LOCK}*`)).length > 0)
   proxy.refuse()
-  resolve('first')
+  work.succeed('first')
   await first
   await sleep(400)
   const late = before.run('a', () => 'second')

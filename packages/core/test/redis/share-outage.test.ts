@@ -5,16 +5,13 @@ import { getShare, type SharedRun, type ShareOptions } from '../../src/entries/s
 import { enterScript, finishScript } from '../../src/entries/share/scripts.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon } from './support/rig.js'
+import { never, Work } from './support/shared-work.js'
 import { describe, it, useRig } from './support/together.js'
 
 const LOCK = 'share:oauth:42'
 const rig = useRig()
 
 const settings: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 2_000 }
-const never = (): never => {
-  throw new Error('must not run')
-}
-
 /** A client behind a proxy that can lose what is sent. */
 const behind = async (options = settings): Promise<{ locks: LockClient; proxy: FaultProxy }> => {
   const proxy = await rig.proxy()
@@ -58,21 +55,15 @@ describe('without Redis', () => {
 
   it('a wait for a run under way ends with it too', async () => {
     const { locks, proxy } = await behind()
-    let end!: (value: string) => void
-    const first = oauth(await rig.client()).run('42', () => new Promise<string>((resolve) => (end = resolve)))
-    await eventually(async () => (await rig.admin.exists(LOCK)) === 1)
+    const work = new Work<string>()
+    const first = oauth(await rig.client()).run('42', work.task)
+    await work.untilRunning()
     const waiting = oauth(locks, { onRedisError: 'run' }).runForResult('42', () => 'alone')
-    await eventually(async () => {
-      const [, count] = (await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)) as [
-        string,
-        number,
-      ]
-      return count === 1
-    })
+    await rig.heard(LOCK)
     proxy.blackHole()
     expect(await soon(waiting)).toMatchObject({ value: 'alone', source: 'uncoordinated' })
     proxy.pass()
-    end('together')
+    work.succeed('together')
     expect(await soon(first)).toBe('together')
   })
 })

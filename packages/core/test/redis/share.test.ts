@@ -8,39 +8,11 @@ import {
   type SharedRun,
   type ShareOptions,
 } from '../../src/entries/share/index.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { soon, useRig } from './support/rig.js'
+import { never, Work } from './support/shared-work.js'
 
 const LOCK = 'share:oauth:42'
 const rig = useRig()
-
-/** A function that runs until it is told how to end, and says when it has begun. */
-class Work<T> {
-  runs = 0
-  last: SharedRun | null = null
-  private readonly ends: { resolve: (value: T) => void; reject: (error: unknown) => void }[] = []
-
-  readonly task = (run: SharedRun): Promise<T> => {
-    this.runs += 1
-    this.last = run
-    return new Promise((resolve, reject) => this.ends.push({ resolve, reject }))
-  }
-
-  async untilRunning(runs = 1): Promise<void> {
-    await eventually(() => this.runs === runs)
-  }
-
-  succeed(value: T, run = this.runs): void {
-    this.ends[run - 1]!.resolve(value)
-  }
-
-  fail(error: unknown, run = this.runs): void {
-    this.ends[run - 1]!.reject(error)
-  }
-}
-
-const never = (): never => {
-  throw new Error('must not run')
-}
 
 describe('a shared run', () => {
   let one: LockClient
@@ -53,16 +25,7 @@ describe('a shared run', () => {
 
   const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
   /** Its callers wait for the run under way. */
-  const untilWaiting = async (count = 1): Promise<void> => {
-    let listening: unknown
-    const areAll = async (): Promise<boolean> => {
-      ;[, listening] = await rig.admin.pubsub('NUMSUB', `redisson_lock__channel:{${LOCK}}`)
-      return listening === count
-    }
-    await eventually(areAll).catch(() => {
-      throw new Error(`${String(listening)} listen, not ${count}`)
-    })
-  }
+  const untilWaiting = () => rig.heard(LOCK)
 
   it('gives one result to all callers of a process and of others, and runs once (I12, I13)', async () => {
     const work = new Work<string>()

@@ -1,12 +1,12 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { fencedSet, RedisUnavailableError, type LockClient, type LockEvents } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { nextEvent, outcomeOf } from './support/behind.js'
 import { carrierOf } from './support/carrier.js'
 import { belief, failureOf, KNOWS_BETTER } from './support/losses.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
-import { useWarnings } from './support/warnings.js'
+import { eventually, sleep, soon } from './support/rig.js'
+import { describe, it, useRig, useWarnings } from './support/together.js'
 
 const NAME = 'order:42'
 const rig = useRig()
@@ -93,7 +93,6 @@ describe('a release in a transaction that the application has opened', () => {
     await sleep(1_500)
     expect(await opened.exec()).toHaveLength(2)
     expect(await rig.admin.exists(NAME)).toBe(0)
-    await leaveLatches()
   })
 
   it('a release in a transaction that the application has opened that is discarded frees the lock long before its lease ends', async () => {
@@ -104,7 +103,6 @@ describe('a release in a transaction that the application has opened', () => {
     await opened.discard()
     expect(await rig.admin.exists(NAME)).toBe(1)
     await eventually(async () => (await rig.admin.exists(NAME)) === 0, 3_000)
-    await leaveLatches()
   })
 
   it('a release in a transaction that the application has opened of a hold whose re-entry waited in it frees the lock when it is over (I2)', async () => {
@@ -121,7 +119,6 @@ describe('a release in a transaction that the application has opened', () => {
       expect(await hold.release()).toBe('released')
     })
     expect(await rig.admin.exists(NAME)).toBe(0)
-    await leaveLatches()
   })
 
   it.each(['exec', 'discard'] as const)(
@@ -138,7 +135,6 @@ describe('a release in a transaction that the application has opened', () => {
       await sleep(1_200)
       expect(await semaphore.availablePermits()).toBe(3)
       await rig.admin.del(NAME)
-      await leaveLatches()
     },
   )
 })
@@ -169,7 +165,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     const answers = await opened.exec()
     expect(answers).toHaveLength(kind === 'a multi lock' ? answers.length : 2)
     expect(await rig.admin.exists(NAME, 'b')).toBe(0)
-    await leaveLatches()
   })
 
   it('many in one script: each is unknown, and all are free after the EXEC', async () => {
@@ -181,7 +176,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     await settled(locks)
     await opened.exec()
     expect(await rig.admin.exists(...names)).toBe(0)
-    await leaveLatches()
   })
 
   it('between two transactions: what ran at the first EXEC is undone', async () => {
@@ -193,7 +187,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     await sent(connection, 'EXEC')
     expect(await taking).toMatchObject(isUnknown)
     await eventually(async () => (await rig.admin.exists(NAME)) === 0)
-    await leaveLatches()
   })
 
   it('by scripts that Redis does not know any more: held by nobody after the EXEC', async () => {
@@ -207,7 +200,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     await settled(locks)
     await opened.exec()
     expect(await rig.admin.exists(NAME)).toBe(0)
-    await leaveLatches()
   })
 
   it('permits: unknown, and all there after the EXEC', async () => {
@@ -225,7 +217,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     expect(await semaphore.availablePermits()).toBe(2)
     expect(await permits.availablePermits()).toBe(2)
     await rig.admin.del(NAME, 'b')
-    await leaveLatches()
   })
 
   it('nobody is in the queue any more whose wait failed', async () => {
@@ -240,7 +231,6 @@ describe('what is taken in a transaction that the application has opened', () =>
     await opened.exec()
     await hold.release()
     await eventually(async () => (await rig.keysLeft()).every((key) => key.startsWith('holdfast:latch')))
-    await leaveLatches()
   })
 })
 
@@ -266,7 +256,6 @@ describe('a question in a transaction that the application has opened', () => {
     expect(await failureOf(asks[what]!(locks))).toMatchObject(isUnknown)
     await opened.discard()
     await settled(locks)
-    await leaveLatches()
   })
 
   it('verify and extend of a hold are answered by nobody', async () => {
@@ -304,7 +293,6 @@ describe('an answer that its script cannot give', () => {
     expect(error).toBeInstanceOf(RedisUnavailableError)
     expect(error).toMatchObject({ outcome: 'unknown', transient: true })
     expect(await hold.release()).toBe('released')
-    await leaveLatches()
   })
 
   it('without a listener is a process warning, once', async () => {
@@ -339,9 +327,4 @@ function answerOnce(connection: Redis, reply: unknown): void {
 async function settled(locks: LockClient): Promise<void> {
   const { session } = locks as unknown as { session: { background: { whenOver(): Promise<void> } } }
   await soon(session.background.whenOver())
-}
-
-/** They stay for five minutes by design. */
-async function leaveLatches(): Promise<void> {
-  await rig.admin.flushall()
 }

@@ -1,17 +1,13 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
-import {
-  LockClient,
-  LockLostError,
-  RedisUnavailableError,
-  type LockClientOptions,
-  type LockEvents,
-} from '../../src/index.js'
+import { LockClient, LockLostError, RedisUnavailableError, type LockClientOptions } from '../../src/index.js'
 import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
+import { nextEvent } from './support/behind.js'
 import { carrierOf, stateOf } from './support/carrier.js'
 import { JavaClient } from './support/java-client.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, soon } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
@@ -43,15 +39,7 @@ async function expectUnavailable(
   return error as RedisUnavailableError
 }
 
-function next<E extends keyof LockEvents>(locks: LockClient, event: E): Promise<LockEvents[E]> {
-  return soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), 10_000)
-}
-
 const free = async (): Promise<boolean> => (await rig.admin.exists(NAME)) === 0
-
-async function subscribed(channel = CHANNEL): Promise<void> {
-  await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
-}
 
 /** A Java holder with minutes to go, and a caller of ours that waits for it. */
 async function waitBehindJava<T>(wait: () => Promise<T>): Promise<{ java: JavaClient; waiting: Promise<T> }> {
@@ -59,7 +47,7 @@ async function waitBehindJava<T>(wait: () => Promise<T>): Promise<{ java: JavaCl
   await java.hold(NAME, 120_000)
   const waiting = wait()
   waiting.catch(() => undefined)
-  await subscribed()
+  await rig.heard(NAME)
   return { java, waiting }
 }
 
@@ -77,10 +65,11 @@ describe('Redis is down at the start', () => {
     async (_what, target) => {
       await rig.server.kill()
       const given = target()
-      const opening = (): Promise<LockClient> => LockClient.connect(given, { unavailableTimeoutMs: 300 })
+      const opening = (): Promise<LockClient> => LockClient.connect(given, { unavailableTimeoutMs: 1_000 })
       const refused = `connect ECONNREFUSED 127.0.0.1:${rig.server.port}`
-      expect(await expectUnavailable(opening, 300)).toMatchObject({
-        message: `No connection to Redis within 300 ms: ${refused}. Check that Redis runs, and the host, port and password that were given.`,
+      expect(await expectUnavailable(opening, 1_000)).toMatchObject({
+        ...{ outcome: 'not-sent', transient: true },
+        message: `No connection to Redis within 1000 ms: ${refused}. Check that Redis runs, and the host, port and password that were given.`,
         cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
       })
       await rig.server.restart()
@@ -122,17 +111,17 @@ describe('Redis is down at the start', () => {
 
 describe('Redis goes down while a caller waits', () => {
   it.each<[string, (locks: LockClient) => Promise<unknown>]>([
-    ['tryLock', (locks) => locks.getLock(NAME).tryLock(500)],
-    ['tryAcquire', (locks) => locks.getLock(NAME).tryAcquire({ waitMs: 500 })],
-    ['acquire', (locks) => locks.getLock(NAME).acquire({ waitMs: 500 })],
+    ['tryLock', (locks) => locks.getLock(NAME).tryLock(2_000)],
+    ['tryAcquire', (locks) => locks.getLock(NAME).tryAcquire({ waitMs: 2_000 })],
+    ['acquire', (locks) => locks.getLock(NAME).acquire({ waitMs: 2_000 })],
   ])('with a deadline: REDIS_UNAVAILABLE at the deadline, never "no": %s', async (_name, wait) => {
     // The patience of calls without a deadline plays no part.
-    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 100 })
+    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 1_000 })
     await expectUnavailable(async () => {
       const { waiting } = await waitBehindJava(() => wait(locks))
       await rig.server.kill()
       return waiting
-    }, 500)
+    }, 2_000)
     await rig.server.restart()
     await rig.admin.del(NAME)
   })
@@ -142,8 +131,10 @@ describe('Redis goes down while a caller waits', () => {
     const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
     const second = locks.getLock(NAME).acquire()
     second.catch(() => undefined)
-    await rig.server.kill()
-    await expectUnavailable(() => waiting, 500)
+    await expectUnavailable(async () => {
+      await rig.server.kill()
+      return waiting
+    }, 600)
     await expectUnavailable(() => second)
     await rig.server.restart()
     await rig.admin.del(NAME)
@@ -172,43 +163,44 @@ describe('Redis goes down while a caller waits', () => {
 })
 
 describe('Redis stands still', () => {
-  // After the answer to this PING Redis has run all that was sent before it.
-  const settled = (connection: Redis): Promise<unknown> => soon(connection.ping())
-
-  it('a limited wait ends at its deadline, and leaves no orphan hold when Redis goes on (I8)', async () => {
-    const connection = rig.connection()
-    const locks = await rig.client({}, connection)
-    await rig.server.pause()
-    await expectUnavailable(() => locks.getLock(NAME).tryLock(500), 500)
-    rig.server.resume()
-    await settled(connection)
-    await eventually(free, 1_000)
-  })
-
-  it('one attempt ends after commandTimeout, and leaves no orphan hold when Redis goes on (I8)', async () => {
-    const connection = rig.connection()
-    const locks = await rig.client({ commandTimeout: 300 }, connection)
-    await rig.server.pause()
-    const error = await expectUnavailable(() => locks.getLock(NAME).tryLock(), 300)
-    expect(error).toMatchObject({ outcome: 'unknown', lockName: NAME })
-    expect(error.message).toContain('300 ms')
-    rig.server.resume()
-    await settled(connection)
-    await eventually(free, 1_000)
-  })
-
-  it('an aborted wait ends at once, and leaves no orphan hold when Redis goes on (I8)', async () => {
-    const connection = rig.connection()
-    const locks = await rig.client({}, connection)
-    await rig.server.pause()
-    const abort = new AbortController()
-    const waiting = locks.getLock(NAME).acquire({ signal: abort.signal })
-    abort.abort(new Error('enough'))
-    await expect(soon(waiting)).rejects.toThrow('enough')
-    rig.server.resume()
-    await settled(connection)
-    await eventually(free, 1_000)
-  })
+  const ends: Record<string, [LockClientOptions, (locks: LockClient) => Promise<void>]> = {
+    'a limited wait ends at its deadline': [
+      {},
+      async (locks) => {
+        await expectUnavailable(() => locks.getLock(NAME).tryLock(500), 500)
+      },
+    ],
+    'one attempt ends after commandTimeout': [
+      { commandTimeout: 300 },
+      async (locks) => {
+        const error = await expectUnavailable(() => locks.getLock(NAME).tryLock(), 300)
+        expect(error).toMatchObject({ outcome: 'unknown', lockName: NAME })
+        expect(error.message).toContain('300 ms')
+      },
+    ],
+    'an aborted wait ends at once': [
+      {},
+      async (locks) => {
+        const abort = new AbortController()
+        const waiting = locks.getLock(NAME).acquire({ signal: abort.signal })
+        abort.abort(new Error('enough'))
+        await expect(soon(waiting)).rejects.toThrow('enough')
+      },
+    ],
+  }
+  it.each(Object.entries(ends))(
+    '%s, and leaves no orphan hold when Redis goes on (I8)',
+    async (_what, [options, end]) => {
+      const connection = rig.connection()
+      const locks = await rig.client(options, connection)
+      await rig.server.pause()
+      await end(locks)
+      rig.server.resume()
+      // After the answer to this PING Redis has run all that was sent before it.
+      await soon(connection.ping())
+      await eventually(free, 1_000)
+    },
+  )
 
   it('a wait that outlasts the stand-still succeeds, with one hold (I2)', async () => {
     const locks = await rig.client({ commandTimeout: 200, resyncInterval: 100 })
@@ -246,7 +238,7 @@ describe('Redis stands still', () => {
 describe('Redis goes down while a lock is held', () => {
   it('the hold is lost before its lease ends, without an answer (I3)', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
-    const [failed, lost] = [next(locks, 'renewal-failed'), next(locks, 'lost')]
+    const [failed, lost] = [nextEvent(locks, 'renewal-failed'), nextEvent(locks, 'lost')]
     const hold = await locks.getLock(NAME).acquire()
     // Counted from the sending, less a margin of 50 ms and 1 %.
     expect(hold.trustedForMs).toBeLessThanOrEqual(1_500 - 65)
@@ -306,40 +298,20 @@ describe('Redis goes down while a lock is held', () => {
     await rig.admin.del('fixed')
   })
 
-  it('it goes on in time: renewal goes on and nothing is lost', async () => {
+  it.each<[string, () => unknown, () => unknown]>([
+    ['goes on in time', () => rig.server.pause(), () => rig.server.resume()],
+    ['comes back in time with its data', () => rig.server.kill(), () => rig.server.restart()],
+  ])('it %s: renewal goes on and nothing is lost', async (_what, end, begin) => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
-    const failed = next(locks, 'renewal-failed')
+    const failed = nextEvent(locks, 'renewal-failed')
     const hold = await locks.getLock(NAME).acquire()
-    await rig.server.pause()
+    await end()
     await failed
-    rig.server.resume()
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
-    expect(hold.signal.aborted).toBe(false)
-    expect(await hold.release()).toBe('released')
-  })
-
-  it('it comes back in time with its data: renewal goes on and nothing is lost', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
-    const failed = next(locks, 'renewal-failed')
-    const hold = await locks.getLock(NAME).acquire()
-    await rig.server.kill()
-    await failed
-    await rig.server.restart()
+    await begin()
     await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
-  })
-
-  it('it comes back empty: lost at the next renewal, and nothing is created (I1, I6)', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
-    const lost = next(locks, 'lost')
-    const hold = await locks.getLock(NAME).acquire()
-    await rig.server.restart({ empty: true })
-    expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
-    expect(hold.signal.aborted).toBe(true)
-    expect(await rig.contents()).toEqual({})
-    expect(await hold.release()).toBe('lost')
   })
 })
 
@@ -389,7 +361,7 @@ describe('Redis goes down before a release', () => {
 
   it('withLock still gives its result, and release-failed tells', async () => {
     const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 600 })
-    const failed = next(locks, 'release-failed')
+    const failed = nextEvent(locks, 'release-failed')
     const result = await soon(
       locks.getLock(NAME).withLock(async (hold) => {
         await rig.server.kill()
@@ -423,12 +395,12 @@ describe.each<[string, object]>([
   ['autoResendUnfulfilledCommands: false', { autoResendUnfulfilledCommands: false }],
   ['lazyConnect: true', { lazyConnect: true }],
   ['enableReadyCheck: false', { enableReadyCheck: false }],
-  ['a commandTimeout of its own', { commandTimeout: 250 }],
+  ['a commandTimeout of its own', { commandTimeout: 1_000 }],
 ])('an ioredis client with %s, whose connection breaks', (_name, options) => {
   const open = async () => {
     const proxy = await rig.proxy()
     // Without autoResendUnfulfilledCommands ioredis forgets what was in flight: nothing but this ends it.
-    const limits = { resyncInterval: 100, commandTimeout: 600 }
+    const limits = { resyncInterval: 100, commandTimeout: 2_000 }
     const locks = rig.clientNow(limits, rig.connection(options, proxy))
     return { proxy, locks, lock: locks.getLock(NAME) }
   }
@@ -527,12 +499,12 @@ describe('the subscriber’s connection is killed', () => {
     const locks = await rig.client({ resyncInterval: 20_000 })
     const { java, waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    await subscribed()
+    await rig.heard(NAME)
     await java.unlock(NAME)
     const hold = await soon(waiting)
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    await subscribed(`holdfast:client:${locks.clientId}`)
-    const lost = next(locks, 'lost')
+    await eventually(async () => (await rig.listeners(`holdfast:client:${locks.clientId}`)) === 1)
+    const lost = nextEvent(locks, 'lost')
     expect(await (await rig.client()).getLock(NAME).forceUnlock()).toBe(true)
     expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'forced' } })
   })

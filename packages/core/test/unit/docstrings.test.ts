@@ -51,63 +51,46 @@ describe('docstrings of the API', () => {
     expect(faultsOf(`${acquire}\n${rest}`)).toEqual([])
   })
 
+  const NO_VERB = 'the first line does not begin with what the call does, as in "Waits until …"'
   it.each([
-    ['', 'end(): void;', 'Lock.end: has no docstring'],
-    ['', '/** @throws Error */ end(): void;', 'Lock.end: has no first line that says what the call does'],
-    ['', '/** Ends it */ end(): void;', 'Lock.end: the first line ends without a full stop: "Ends it"'],
+    ['end(): void;', 'has no docstring'],
+    ['/** @throws Error */ end(): void;', 'has no first line that says what the call does'],
+    ['/** Ends it */ end(): void;', 'the first line ends without a full stop: "Ends it"'],
+    ['/** The end of it. */ end(): void;', `${NO_VERB}: "The end of it."`],
+    ['/** As `begin` does it. */ end(): void;', `${NO_VERB}: "As \`begin\` does it."`],
     [
-      '',
-      '/** The end of it. */ end(): void;',
-      'Lock.end: the first line does not begin with what the call does, as in "Waits until …": "The end of it."',
-    ],
-    [
-      '',
-      '/** As `begin` does it. */ end(): void;',
-      'Lock.end: the first line does not begin with what the call does, as in "Waits until …": "As `begin` does it."',
-    ],
-    [
-      '',
       `/** Ends ${'very '.repeat(40)}late. */ end(): void;`,
-      expect.stringMatching(/^Lock\.end: the first line has 210 characters, more than 160: /),
+      `the first line has 210 characters, more than 160: "Ends ${'very '.repeat(40)}late."`,
     ],
     [
-      '',
-      '/** Waits for it. @throws LostError */ acquire(limits: Limits): Promise<void>;',
-      'Lock.acquire: does not say how long it waits by default',
+      '/** Ends it. @throws LostError */ end(limits: Limits): Promise<void>;',
+      'does not say how long it waits by default',
     ],
     [
-      '',
-      '/** Gets it. @throws LostError */ tryLock(waitMs?: number): Promise<void>;',
-      'Lock.tryLock: does not say how long it waits by default',
+      '/** Ends it. @throws LostError */ end(waitMs?: number): Promise<void>;',
+      'does not say how long it waits by default',
     ],
     [
-      '',
       '/** Ends it. */ end(): Promise<void>;',
-      'Lock.end: does not say what it rejects with: @throws, or "Never rejects."',
+      'does not say what it rejects with: @throws, or "Never rejects."',
     ],
     [
-      '',
       '/** Ends it. Throws LostError without it. */ end(): void;',
-      'Lock.end: says "Throws LostError" in its text: that is a @throws',
+      'says "Throws LostError" in its text: that is a @throws',
     ],
+    ['/** Ends it. @throws GoneError */ end(): void;', '@throws GoneError, which is no error of ours'],
     [
-      '',
-      '/** Ends it. @throws GoneError */ end(): void;',
-      'Lock.end: @throws GoneError, which is no error of ours',
-    ],
-    [
-      '',
       '/** Ends it. @param when at once */ end(late: boolean): void;',
-      'Lock.end: has a @param of when, which is no parameter',
+      'has a @param of when, which is no parameter',
     ],
-    [
-      '',
-      '/** Ends it, as `Lock.finish`. */ end(): void;',
-      'Lock.end: mentions Lock.finish, which is not there',
-    ],
-    ['export { bare }; declare function bare(): void;', '', 'bare: has no docstring'],
-  ])('%s%s: what is wrong is said', (around, members, fault) => {
-    expect(faultsOf(members, around)).toEqual([fault])
+    ['/** Ends it, as `Lock.finish`. */ end(): void;', 'mentions Lock.finish, which is not there'],
+  ])('%s: what is wrong is said', (member, fault) => {
+    expect(faultsOf(member)).toEqual([`Lock.end: ${fault}`])
+  })
+
+  it('are asked of functions, too', () => {
+    const bare = 'export { bare }; declare function bare(): void;'
+    expect(faultsOf('', bare)).toEqual(['bare: has no docstring'])
   })
 
   it('are those of what is overridden, and of the first overload', () => {

@@ -6,6 +6,7 @@ import { LockClient, type LockClientOptions } from '../../../src/index.js'
 import { carrierOfSeveral } from './carrier.js'
 import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
+import { Opened } from './opened.js'
 
 /** Longer than any test: what ends sooner was woken. */
 export const NO_TICK = { resyncInterval: 60_000, bareCalls: 'allow' } as const
@@ -13,7 +14,7 @@ export const NO_TICK = { resyncInterval: 60_000, bareCalls: 'allow' } as const
 /** A cluster of this file's own, what one test opened on it, and the check that the test left nothing there. */
 export class ClusterRig {
   cluster!: RedisCluster
-  private readonly closers: (() => unknown)[] = []
+  private readonly opened = new Opened()
   private tests = 0
 
   async start(options: ClusterOptions): Promise<void> {
@@ -35,20 +36,16 @@ export class ClusterRig {
       ...options,
       redisOptions: { connectionName, disconnectTimeout: 50, ...options.redisOptions },
     })
-    cluster.on('error', () => undefined)
-    this.closers.push(() => cluster.disconnect())
-    return cluster
+    return this.opened.connection(cluster)
   }
 
-  async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOfSeveral(connection), { ...NO_TICK, ...options })
-    this.closers.push(() => client.close({ graceMs: 0 }))
-    return client
+  client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
+    return this.opened.client(carrierOfSeveral(connection), { ...NO_TICK, ...options })
   }
 
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
     const client = new LockClient(carrierOfSeveral(connection), { ...NO_TICK, ...options })
-    this.closers.push(() => client.close({ graceMs: 0 }))
+    this.opened.atEnd(() => client.close({ graceMs: 0 }))
     return client
   }
 
@@ -58,6 +55,13 @@ export class ClusterRig {
 
   primaryOf(name: string): Promise<RedisServer> {
     return this.cluster.primaryOf(this.slotOf(name))
+  }
+
+  /** A primary that does not have the slot of the name. */
+  async anotherPrimary(name: string): Promise<RedisServer> {
+    const from = await this.primaryOf(name)
+    const owners = await Promise.all([0, 6_000, 12_000].map((slot) => this.cluster.primaryOf(slot)))
+    return owners.find((each) => each !== from)!
   }
 
   /** Nodes that somebody listens at, by channel of sharded messages or of others. */
@@ -87,9 +91,7 @@ export class ClusterRig {
 
   /** Ends the test: closes the latest opened first, and fails when anything stays behind (I5). */
   async finish(): Promise<void> {
-    for (const close of this.closers.splice(0).reverse()) {
-      await close()
-    }
+    await this.opened.close()
     for (const node of this.running) {
       const keys = (await node.command('KEYS', '*')) as string[]
       expect(keys.filter((key) => !staysByDesign(key))).toEqual([])

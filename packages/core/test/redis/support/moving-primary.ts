@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisReplication, type RedisServer } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
-import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import type { LockClient, LockClientOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
+import { Opened } from './opened.js'
 
 /** A primary and a replica for one test alone, behind one address that goes with the primary. */
 export class MovingPrimary {
   private group: RedisReplication | undefined
   private address: FaultProxy | undefined
-  private clients: LockClient[] = []
-  private connections: Redis[] = []
+  private readonly opened = new Opened()
 
   async begin(): Promise<void> {
     this.group = await RedisReplication.start()
@@ -36,19 +36,12 @@ export class MovingPrimary {
 
   /** Clients connect to this. */
   connection(): Redis {
-    const connection = connectionTo(this.proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
-    this.connections.push(connection)
-    return connection
+    const options = { retryStrategy: () => 20, disconnectTimeout: 50 }
+    return this.opened.connection(connectionTo(this.proxy.url, options))
   }
 
-  async client(options: LockClientOptions = {}): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(this.connection()), {
-      bareCalls: 'allow',
-      onContextEnd: 'keep',
-      ...options,
-    })
-    this.clients.push(client)
-    return client
+  client(options: LockClientOptions = {}): Promise<LockClient> {
+    return this.opened.client(carrierOf(this.connection()), options)
   }
 
   /** From now on the replica gets nothing: what the primary writes is lost with it. */
@@ -77,8 +70,7 @@ export class MovingPrimary {
 
   /** Ends the test: the primary must be empty and have no subscriber left (I5). */
   async finish(): Promise<void> {
-    await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
-    this.connections.splice(0).forEach((connection) => connection.disconnect())
+    await this.opened.close()
     try {
       const keys = (await this.primary.command('KEYS', '*')) as string[]
       expect(keys.filter((key) => !staysByDesign(key))).toEqual([])

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect } from '@jest/globals'
 import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
-import type { Redis } from 'ioredis'
-import { LockClient, type LockClientOptions, type RedLock, type RedLockOptions } from '../../../src/index.js'
+import type { LockClient, LockClientOptions, RedLock, RedLockOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
+import { Opened } from './opened.js'
 import { eventually } from './rig.js'
 
 /** One independent Redis, and the wire to it. */
@@ -16,8 +16,7 @@ export interface Node {
 /** Independent servers for one test alone, which may stop, pause, cut off or empty them. */
 export class Nodes {
   all: readonly Node[] = []
-  private clients: LockClient[] = []
-  private connections: Redis[] = []
+  private readonly opened = new Opened()
 
   constructor(private readonly count: number) {}
 
@@ -39,17 +38,9 @@ export class Nodes {
 
   /** A client for each node: one participant. */
   async participant(options: LockClientOptions = {}): Promise<LockClient[]> {
-    const connect = async ({ proxy }: Node): Promise<LockClient> => {
+    const connect = ({ proxy }: Node): Promise<LockClient> => {
       const redis = connectionTo(proxy.url, { retryStrategy: () => 20, disconnectTimeout: 50 })
-      this.connections.push(redis)
-      const client = await LockClient.connect(carrierOf(redis), {
-        bareCalls: 'allow',
-        onContextEnd: 'keep',
-        commandTimeout: 500,
-        ...options,
-      })
-      this.clients.push(client)
-      return client
+      return this.opened.client(carrierOf(this.opened.connection(redis)), { commandTimeout: 500, ...options })
     }
     return Promise.all(this.all.map(connect))
   }
@@ -97,10 +88,9 @@ export class Nodes {
   async finish(): Promise<void> {
     try {
       await Promise.all(this.all.map((node) => heal(node)))
-      await Promise.all(this.clients.splice(0).map((client) => client.close({ graceMs: 0 })))
+      await this.opened.close()
       expect(await this.keys()).toEqual([])
     } finally {
-      this.connections.splice(0).forEach((connection) => connection.disconnect())
       await Promise.all(this.all.flatMap(({ proxy, server }) => [proxy.stop(), server.stop()]))
     }
   }

@@ -1,12 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals'
 import { FaultProxy, RedisCluster, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
-import { LockClient, type LockClientOptions } from '../../../src/index.js'
+import type { LockClient, LockClientOptions } from '../../../src/index.js'
 import { hashSlot } from '../../../src/redis/hash-slot.js'
 import { carrierOf, carrierPackage, connectionTo, targetAt } from './carrier.js'
 import { topology } from './given-topology.js'
 import { eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
+import { Opened } from './opened.js'
 
 export type Kind = 'single' | 'cluster' | 'sentinel'
 
@@ -38,7 +39,7 @@ export class Place {
   admins: readonly Redis[] = []
   cluster: RedisCluster | null = null
   private group: RedisSentinels | null = null
-  private readonly closers: (() => unknown)[] = []
+  private readonly opened = new Opened()
 
   constructor(readonly kind: Kind) {}
 
@@ -77,10 +78,7 @@ export class Place {
               ...{ natMap, keyPrefix, enableAutoPipelining, clusterRetryStrategy: () => 20 },
               redisOptions: { disconnectTimeout: 50, ...ofNodes },
             })
-    const connection = opened as Redis
-    connection.on('error', () => undefined)
-    this.closers.push(() => connection.disconnect())
-    return connection
+    return this.opened.connection(opened as Redis)
   }
 
   /** Nothing in it ends a wait by itself: what ends one was a message. */
@@ -102,17 +100,12 @@ export class Place {
     return this.to(targetAt(this.proxies[0]!.port, 'own'), options)
   }
 
-  private async to(target: Target, options: LockClientOptions): Promise<LockClient> {
-    const client = await LockClient.connect(target, {
-      ...{ resyncInterval: 60_000, bareCalls: 'allow' as const, onContextEnd: 'keep' as const },
-      ...options,
-    })
-    this.closers.push(() => client.close({ graceMs: 0 }))
-    return client
+  private to(target: Target, options: LockClientOptions): Promise<LockClient> {
+    return this.opened.client(target, { resyncInterval: 60_000, ...options })
   }
 
   atEnd(close: () => unknown): void {
-    this.closers.push(close)
+    this.opened.atEnd(close)
   }
 
   /** Asks every server. */
@@ -177,9 +170,7 @@ export class Place {
   /** Ends a test: heals, closes the latest opened first, and fails when a key stays behind (I5). */
   async finish(): Promise<void> {
     this.proxies.forEach((proxy) => proxy.pass())
-    for (const close of this.closers.splice(0).reverse()) {
-      await close()
-    }
+    await this.opened.close()
     await this.each('CONFIG', 'SET', 'maxclients', 10_000)
     const keys = (await this.each('KEYS', '*')).flat() as string[]
     const roles = await Promise.all(this.admins.map((admin) => admin.role()))

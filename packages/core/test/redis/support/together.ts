@@ -5,6 +5,7 @@ import { LockWorkers, type StartLockWorker } from './lock-workers.js'
 import { Nodes } from './nodes.js'
 import { Rig, type RigOptions } from './rig.js'
 import { SmallPrograms } from './small-program.js'
+import { Warnings } from './warnings.js'
 
 // For files whose tests wait for most of their time: with this `it` the tests after one wait beside it, each with names, a
 // server or programs of its own. They share no variable that a hook sets. A test that watches the process as a whole is one
@@ -167,6 +168,10 @@ export const useSmallPrograms = (): SmallPrograms['start'] => {
   const programs = use({ begin: () => new SmallPrograms(), finish: (all) => all.finish() })
   return (...args) => programs.start(...args)
 }
+
+/** Those of the whole process: a test looks for what names something of its own. */
+export const useWarnings = (): Warnings =>
+  use({ begin: () => new Warnings().listen(), finish: (warnings) => warnings.ignore() })
 
 export const useLockWorkers = (): StartLockWorker => {
   const workers = use({ begin: () => new LockWorkers(), finish: (all) => all.finish() })

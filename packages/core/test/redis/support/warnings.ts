@@ -26,24 +26,26 @@ export class Warnings {
     return this.of(code, text)
   }
 
-  readonly collect = (warning: ProcessWarning): void => {
+  private readonly collect = (warning: ProcessWarning): void => {
     this.all.push(warning)
   }
 
-  clear(): void {
+  /** From now on, with none from before. */
+  listen(): this {
     this.all = []
+    realProcess.on('warning', this.collect)
+    return this
+  }
+
+  ignore(): void {
+    realProcess.off('warning', this.collect)
   }
 }
 
 /** To be called at the top of a describe block. */
 export function useWarnings(): Warnings {
   const warnings = new Warnings()
-  beforeEach(() => {
-    warnings.clear()
-    realProcess.on('warning', warnings.collect)
-  })
-  afterEach(() => {
-    realProcess.off('warning', warnings.collect)
-  })
+  beforeEach(() => void warnings.listen())
+  afterEach(() => warnings.ignore())
   return warnings
 }

@@ -83,6 +83,11 @@ export class FaultProxy {
     for (const connection of [...this.#connections]) connection.cut()
   }
 
+  /** Resets all present connections: unlike an end, a reset is known to the client at once. */
+  resetAll(): void {
+    for (const connection of [...this.#connections]) connection.cut({ resets: true })
+  }
+
   /** Accepts and keeps connections and forwards nothing either way, neither bytes nor an end, until `pass`. */
   blackHole(): void {
     this.#wire.block()

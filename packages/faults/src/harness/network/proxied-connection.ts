@@ -65,10 +65,11 @@ export class ProxiedConnection {
   }
 
   /** Destroys both sides at once; what was under way is lost. */
-  cut(): void {
+  cut({ resets = false } = {}): void {
     if (this.#cut) return
     this.#cut = true
-    this.#client.destroy()
+    if (resets) this.#client.resetAndDestroy()
+    else this.#client.destroy()
     this.#server?.destroy()
     for (const lost of this.#losses) lost()
     this.#onGone()

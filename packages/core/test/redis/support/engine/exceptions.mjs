@@ -1,6 +1,5 @@
 const noPrefix = 'keyPrefix is of ioredis and node-redis; a TestRedis has none'
 const noStatistics = 'counts commands by INFO commandstats, which the engine does not keep'
-const noProxy = 'needs a proxy, and there is no network; failNext() is tested in packages/testing'
 const noUsers = 'needs users of their own (ACL); a TestRedis has restrict()'
 
 /** Tests of the suites in the project `engine` that cannot run there, each by a part of its title, and why. */
@@ -30,8 +29,6 @@ export const EXCEPTIONS = [
     reason: 'opens a connection of ioredis late',
   },
   { title: 'a lock that is evicted is lost at the next renewal', reason: 'fills the memory of a server' },
-  { title: 'loses the replies of an acquire and of its release', reason: noProxy },
-  { title: 'gives up an acquire that has run: the permit is released', reason: noProxy },
   {
     title: 'sends the tries of adjacent readers together',
     reason: 'listens to a method of the ioredis client',
