@@ -32,9 +32,7 @@ interface Settings {
 async function service(settings: Settings, options: LockClientOptions = {}): Promise<LockClient> {
   const { ioredis, nodeRedis, port = rig.server.port } = settings
   const target = onNodeRedis ? openNodeRedis(port, nodeRedis) : openIoredis(port, ioredis)
-  const locks = await LockClient.connect(target, { bareCalls: 'allow', resyncInterval: 20_000, ...options })
-  rig.atEnd(() => locks.close({ graceMs: 0 }))
-  return locks
+  return rig.connect(target, { resyncInterval: 20_000, ...options })
 }
 
 function openIoredis(port: number, options: object = {}): Redis {
@@ -161,8 +159,7 @@ describe('leases that a replica must have', () => {
     if (onNodeRedis)
       await (client as ReturnType<typeof openNodeRedis>).sendCommand(['CLIENT', 'SETNAME', name])
     else await (client as Redis).client('SETNAME', name)
-    const locks = await LockClient.connect(client, { replicas: { acks: 1, timeoutMs: 2_000 } })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = await rig.connect(client, { replicas: { acks: 1, timeoutMs: 2_000 } })
     const plain = await service({ ioredis: { db: database }, nodeRedis: { database }, port: primary.port })
     const hold = await soon(locks.getLock(NAME).acquire())
     expect(String(await primary.command('INFO', 'keyspace')).match(/^db\d+/gm)).toEqual([`db${database}`])

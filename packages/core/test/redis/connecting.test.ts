@@ -200,9 +200,7 @@ describe('a wait that ends while Redis is down', () => {
       ...{ connectionName: rig.connectionName, retryStrategy: () => 20, disconnectTimeout: 50 },
     })
     rig.atEnd(() => endConnection(redis))
-    const locks = await LockClient.connect(redis, { bareCalls: 'allow', ...options })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
-    return locks
+    return rig.connect(redis, options)
   }
   const refused = () => ({ code: 'ECONNREFUSED', port: rig.server.port })
 

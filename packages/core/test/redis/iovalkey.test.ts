@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createRequire } from 'node:module'
-import { LockClient, fencedSet } from '../../src/index.js'
+import { fencedSet } from '../../src/index.js'
 import type { IoredisClient } from '../../src/redis/ioredis/client.js'
 import { soon, useRig } from './support/rig.js'
 
@@ -20,16 +20,10 @@ function made(): IoredisClient {
   return client
 }
 
-const locksOn = async (client: IoredisClient): Promise<LockClient> => {
-  const locks = await LockClient.connect(client, { bareCalls: 'allow' })
-  rig.atEnd(() => locks.close({ graceMs: 0 }))
-  return locks
-}
-
 describe('a client of iovalkey', () => {
   it('carries locks: one at a time, a waiter is woken, an error of Redis is read, and the client stays open', async () => {
     const client = made()
-    const [one, other] = [await locksOn(client), await locksOn(made())]
+    const [one, other] = [await rig.connect(client), await rig.connect(made())]
     const hold = await one.getLock(NAME).acquire()
     expect(await other.getLock(NAME).tryLock()).toBe(false)
     const waiting = other.getLock(NAME).acquire({ waitMs: 20_000 })

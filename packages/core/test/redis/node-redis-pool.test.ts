@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { createClientPool } from 'redis'
-import { LockClient, type LockClientOptions } from '../../src/index.js'
+import { LockClient } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 import { runsOf } from './support/requests.js'
@@ -22,30 +22,21 @@ function made(at: { port: number } = rig.server, options: object = {}) {
   return pool
 }
 
-async function locksOn(pool: ReturnType<typeof made>, options: LockClientOptions = {}): Promise<LockClient> {
-  const locks = await LockClient.connect(pool, { bareCalls: 'allow', ...options })
-  rig.atEnd(() => locks.close({ graceMs: 0 }))
-  return locks
-}
-
-const connections = async (): Promise<number> =>
-  String(await rig.admin.client('LIST')).split(` name=${rig.connectionName} `).length - 1
-
 describe('a pool of node-redis', () => {
   it('is opened, lends its options to two connections, and is left as it was (I5)', async () => {
     const pool = made()
-    const locks = await locksOn(pool)
+    const locks = await rig.connect(pool)
     expect(await locks.getLock(NAME).withLock(() => rig.admin.hlen(NAME))).toBe(1)
-    expect(await connections()).toBe(POOLED + 2)
+    expect(await rig.connections()).toBe(POOLED + 2)
     expect([pool.clientsInUse, pool.listenerCount('error')]).toEqual([0, 1])
     await locks.close()
-    await eventually(async () => (await connections()) === POOLED)
+    await eventually(async () => (await rig.connections()) === POOLED)
     expect(await pool.get(NAME)).toBeNull()
   })
 
   it('a pool of node-redis whose clients are all in use delays no lock (I7)', async () => {
     const pool = made()
-    const [locks, other] = [await locksOn(pool), await rig.client()]
+    const [locks, other] = [await rig.connect(pool), await rig.client()]
     const blocked = Array.from({ length: POOLED }, () => pool.execute((client) => client.blPop('nothing', 0)))
     const hold = await other.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
@@ -57,8 +48,7 @@ describe('a pool of node-redis', () => {
 
   it('a pool of node-redis that nobody has opened is waited for, with an error that says what to call', async () => {
     const pool = made()
-    const locks = new LockClient(pool, { bareCalls: 'allow', commandTimeout: 100, unavailableTimeoutMs: 200 })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = rig.connectNow(pool, { commandTimeout: 100, unavailableTimeoutMs: 200 })
     await expect(locks.getLock(NAME).tryLock()).rejects.toThrow(
       'No connection to Redis within 100 ms. The node-redis client was never opened: call its connect().',
     )
@@ -69,7 +59,7 @@ describe('a pool of node-redis', () => {
 
   it('a pool of node-redis that its user has closed ends: every call says so at once', async () => {
     const pool = made()
-    const locks = await locksOn(pool)
+    const locks = await rig.connect(pool)
     await pool.close()
     expect(await outcomeOf(locks.getLock(NAME).tryLock())).toMatchObject({
       code: 'REDIS_UNAVAILABLE',
@@ -81,7 +71,7 @@ describe('a pool of node-redis', () => {
 
   it('a command under way when the connection breaks is sent again (I2)', async () => {
     const proxy = await rig.proxy()
-    const locks = await locksOn(made(proxy))
+    const locks = await rig.connect(made(proxy))
     const lost = proxy.loseReply(runsOf(acquireScript))
     const hold = await soon(locks.getLock(NAME).tryAcquire())
     expect(lost.count).toBe(1)
@@ -91,7 +81,7 @@ describe('a pool of node-redis', () => {
 
   it('messages are heard again after every connection was cut (I4)', async () => {
     const proxy = await rig.proxy()
-    const [locks, other] = [await locksOn(made(proxy), { resyncInterval: 60_000 }), await rig.client()]
+    const [locks, other] = [await rig.connect(made(proxy), { resyncInterval: 60_000 }), await rig.client()]
     const hold = await other.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
     proxy.cutAll()
@@ -104,7 +94,7 @@ describe('a pool of node-redis', () => {
   it('its keyPrefix goes before the name of a lock, in node-redis 6', async () => {
     const pool = made(rig.server, PREFIX_SINCE_6)
     const hasPrefix = '_keyPrefix' in pool
-    const hold = await (await locksOn(pool)).getLock(NAME).acquire()
+    const hold = await (await rig.connect(pool)).getLock(NAME).acquire()
     expect(await rig.admin.exists(hasPrefix ? `app:${NAME}` : NAME)).toBe(1)
     await hold.release()
   })

@@ -32,12 +32,6 @@ function made(
   return client
 }
 
-function locksOn(client: NodeRedisClient, options: object = {}): LockClient {
-  const locks = new LockClient(client, { bareCalls: 'allow', ...options })
-  rig.atEnd(() => locks.close({ graceMs: 0 }))
-  return locks
-}
-
 async function portOn(at?: {
   port: number
 }): Promise<{ client: ReturnType<typeof made>; port: NodeRedisPort }> {
@@ -48,13 +42,10 @@ async function portOn(at?: {
   return { client, port }
 }
 
-const connections = async (): Promise<number> =>
-  String(await rig.admin.client('LIST')).split(` name=${rig.connectionName} `).length - 1
-
 describe('a node-redis client that is not connected', () => {
   it('is waited for by a client made of it, whose errors say what to call', async () => {
     const client = made()
-    const locks = locksOn(client, { commandTimeout: 100, unavailableTimeoutMs: 200 })
+    const locks = rig.connectNow(client, { commandTimeout: 100, unavailableTimeoutMs: 200 })
     await expect(locks.getLock(NAME).tryLock()).rejects.toThrow(
       'No connection to Redis within 100 ms. The node-redis client was never opened: call its connect().',
     )
@@ -68,20 +59,19 @@ describe('a node-redis client that is not connected', () => {
     const events = ['connect', 'ready', 'reconnecting', 'end', 'error']
     const before = events.map((event) => client.listenerCount(event))
     const locks = await LockClient.connect(client)
-    expect(await connections()).toBe(2)
+    expect(await rig.connections()).toBe(2)
     expect(client.listenerCount('error')).toBe(1)
     await locks.close()
     expect(events.map((event) => client.listenerCount(event))).toEqual(before)
     expect(client.isReady).toBe(true)
-    await eventually(async () => (await connections()) === 1)
+    await eventually(async () => (await rig.connections()) === 1)
   })
 
   it.each(['destroy', 'close'] as const)(
     'any more, after its %s: every call says so at once, and a wait under way; opened again, it works again',
     async (end) => {
       const client = made()
-      const locks = await LockClient.connect(client, { bareCalls: 'allow' })
-      rig.atEnd(() => locks.close({ graceMs: 0 }))
+      const locks = await rig.connect(client)
       const theirs = await (await rig.client()).getLock(NAME).acquire()
       const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).lock())
       await client[end]()
@@ -103,8 +93,7 @@ describe('a node-redis client that is not connected', () => {
 describe('a command under way on node-redis when the connection breaks', () => {
   it('is sent again: a single try gets its answer, and nothing is taken twice (I2)', async () => {
     const proxy = await rig.proxy()
-    const locks = await LockClient.connect(made({}, proxy), { bareCalls: 'allow' })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = await rig.connect(made({}, proxy))
     const lost = proxy.loseReply(runsOf(acquireScript))
     const hold = await soon(locks.getLock(NAME).tryAcquire())
     expect(lost.count).toBe(1)
@@ -162,7 +151,7 @@ describe('a command under way on node-redis when the connection breaks', () => {
     const proxy = await rig.proxy()
     const client = made({}, proxy)
     await client.connect()
-    const locks = locksOn(client)
+    const locks = rig.connectNow(client)
     const cut = proxy.loseReply((bytes) => commandsIn(bytes).some(([name]) => name === 'subscribe'))
     const hold = await locks.getLock(NAME).acquire()
     await soon(cut.happened)
@@ -203,8 +192,7 @@ describe('an error of node-redis', () => {
   })
 
   it('NOSCRIPT is answered with the script, and a key that is no lock named', async () => {
-    const locks = await LockClient.connect(made(), { bareCalls: 'allow' })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = await rig.connect(made())
     await rig.admin.script('FLUSH')
     expect(await locks.getLock(NAME).withLock(() => 'done')).toBe('done')
     await rig.admin.set('text', '1')
@@ -224,7 +212,7 @@ describe.each([2, 3] as const)('what a node-redis client is configured with, RES
       abortSignal: AbortSignal.abort(),
       asap: true,
     } as never) as unknown as NodeRedisClient
-    const locks = locksOn(odd)
+    const locks = rig.connectNow(odd)
     const lock = locks.getFencedLock(NAME)
     const hold = await lock.acquire({ leaseMs: 60_000 })
     expect(hold.token).toBe('1')
@@ -268,9 +256,9 @@ describe('LockClient.connect with options of node-redis', () => {
     const { url, port } = rig.server
     const where = how === 'url' ? { url } : { socket: { host: '127.0.0.1', port } }
     const locks = await LockClient.connect({ ...where, name: rig.connectionName })
-    expect(await connections()).toBe(2)
+    expect(await rig.connections()).toBe(2)
     await locks.close()
-    await eventually(async () => (await connections()) === 0)
+    await eventually(async () => (await rig.connections()) === 0)
   })
 
   it('gives up a server that accepts and does not answer, and leaves nothing open (I5)', async () => {
@@ -287,7 +275,7 @@ describe('LockClient.connect with options of node-redis', () => {
     const ends = new Promise((resolve) => client.once('end', resolve))
     new OwnNodeRedis(client).end()
     await soon(ends)
-    await eventually(async () => (await connections()) === 0)
+    await eventually(async () => (await rig.connections()) === 0)
     expect(client.isOpen).toBe(false)
   })
 })
@@ -295,7 +283,7 @@ describe('LockClient.connect with options of node-redis', () => {
 describe('a client that was made without options', () => {
   it('has none in @redis/client 5.5, and is one as well', async () => {
     const client = Object.defineProperty(made(), 'options', { value: undefined })
-    const locks = locksOn(client, { commandTimeout: 50 })
+    const locks = rig.connectNow(client, { commandTimeout: 50 })
     await expect(locks.getLock(NAME).tryLock()).rejects.toThrow('call its connect()')
   })
 })
@@ -324,7 +312,7 @@ describe('a server that announces its move (MOVING)', () => {
 
   it('is followed with a client that follows it: waiters are woken by message, at once (I4)', async () => {
     const { before, after, client } = await open()
-    const locks = locksOn(client, { resyncInterval: 60_000, pushedGrants: false })
+    const locks = rig.connectNow(client, { resyncInterval: 60_000, pushedGrants: false })
     const other = await rig.client()
     const hold = await other.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
@@ -341,7 +329,7 @@ describe('a server that announces its move (MOVING)', () => {
     const { before, client } = await open()
     const elsewhere = await RedisServer.start()
     rig.atEnd(() => elsewhere.stop())
-    const locks = locksOn(client)
+    const locks = rig.connectNow(client)
     const hold = await locks.getLock(NAME).acquire()
     const lost = nextEvent(locks, 'lost')
     before.announceMoving(elsewhere)
@@ -353,7 +341,7 @@ describe('a server that announces its move (MOVING)', () => {
   it('leaves the client in the database that it has selected', async () => {
     const { before, after, client } = await open({ database: 2 })
     await client.select(3)
-    const locks = locksOn(client)
+    const locks = rig.connectNow(client)
     await (await locks.getLock(NAME).acquire()).release()
     before.announceMoving(after)
     await eventually(() => after.accepted >= 2)
@@ -366,8 +354,7 @@ describe('a server that announces its move (MOVING)', () => {
   it('does not move a connection that Holdfast opened: the next one leads to where it is', async () => {
     const [before, after] = [await rig.proxy(), await rig.proxy()]
     const socket = { host: '127.0.0.1', port: before.port }
-    const locks = await LockClient.connect({ socket, RESP: 3, name: rig.connectionName })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = await rig.connect({ socket, RESP: 3, name: rig.connectionName })
     before.announceMoving(after)
     await (await locks.getLock(NAME).acquire()).release()
     before.cutAll()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { LockClient } from '../../src/index.js'
-import { carrierOf } from './support/carrier.js'
 import { failureOf } from './support/losses.js'
 import { eventually, useRig } from './support/rig.js'
 
@@ -38,8 +37,7 @@ describe('a server that is older than Redis 6.2', () => {
 
   it('the first use of a client that was given fails too, and nothing stays locked', async () => {
     const connection = rig.connection({}, await seeming('6.0.1'))
-    const locks = new LockClient(carrierOf(connection), { bareCalls: 'allow' })
-    rig.atEnd(() => locks.close({ graceMs: 0 }))
+    const locks = rig.clientNow({}, connection)
     const isTooOld = { code: 'REDIS_UNAVAILABLE', transient: false, message: /^Redis 6\.0\.1\d* is too old/ }
     const said = async (call: Promise<unknown>): Promise<unknown> => {
       const { code, transient, message } = (await failureOf(call)) as typeof isTooOld & { message: string }

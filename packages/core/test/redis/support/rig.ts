@@ -109,17 +109,28 @@ export class Rig {
   }
 
   /** A client that is closed after the test. */
-  async client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
-    const client = await LockClient.connect(carrierOf(connection), this.optionsWith(options))
-    this.closers.push(() => client.close({ graceMs: 0 }))
-    return client
+  client(options: LockClientOptions = {}, connection = this.connection()): Promise<LockClient> {
+    return this.connect(carrierOf(connection), options)
   }
 
   /** Without waiting for Redis. */
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
-    const client = new LockClient(carrierOf(connection), this.optionsWith(options))
-    this.closers.push(() => client.close({ graceMs: 0 }))
-    return client
+    return this.connectNow(carrierOf(connection), options)
+  }
+
+  /** A client of a URL, of settings or of a connection of any library. */
+  async connect(
+    target: Parameters<typeof LockClient.connect>[0],
+    options: LockClientOptions = {},
+  ): Promise<LockClient> {
+    return this.closedAtEnd(await LockClient.connect(target, this.optionsWith(options)))
+  }
+
+  connectNow(
+    connection: ConstructorParameters<typeof LockClient>[0],
+    options: LockClientOptions = {},
+  ): LockClient {
+    return this.closedAtEnd(new LockClient(connection, this.optionsWith(options)))
   }
 
   /** For the calls in `scripts/`. */
@@ -158,6 +169,11 @@ export class Rig {
     const hasEnded = (value: unknown): boolean =>
       value === null || (Array.isArray(value) && value.length === 0)
     return Object.fromEntries(entries.filter(([, { value }]) => !hasEnded(value)))
+  }
+
+  /** How many connections have a name: this test's. */
+  async connections(name = this.connectionName): Promise<number> {
+    return String(await this.admin.client('LIST')).split(` name=${name} `).length - 1
   }
 
   /** How many listen to a channel. */
@@ -224,15 +240,17 @@ export class Rig {
       return
     }
     // Redis notices a closed connection a moment later.
-    await eventually(async () => {
-      const connections = String(await this.admin.client('LIST'))
-      return !connections.includes(` name=${this.connectionName} `)
-    })
+    await eventually(async () => (await this.connections()) === 0)
   }
 
   async stop(): Promise<void> {
     this.admin.disconnect()
     await this.started?.stop()
+  }
+
+  private closedAtEnd(client: LockClient): LockClient {
+    this.closers.push(() => client.close({ graceMs: 0 }))
+    return client
   }
 
   private optionsWith(options: LockClientOptions): LockClientOptions {
