@@ -64,14 +64,6 @@ describe('a fair lock that became free without a release', () => {
     expect(await line.lockOf(locks).tryLock()).toBe(false)
     await soon(first.done)
   })
-
-  it('by force is granted to the next too, and its former holder hears it', async () => {
-    const { locks: other } = await client()
-    const next = await line.join('next', other)
-    expect(await line.lockOf(other).forceUnlock()).toBe(true)
-    await soon(next.done)
-    await eventually(() => holder.signal.aborted)
-  })
 })
 
 describe('a long queue of callers of four clients', () => {

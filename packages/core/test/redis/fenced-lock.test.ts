@@ -261,18 +261,6 @@ describe('what a fenced lock leaves in Redis', () => {
     })
   })
 
-  it('forceUnlock, isLocked, getHoldCount, remainTimeToLive, verify and extend are those of a lock', async () => {
-    const hold = await lock.acquire({ leaseMs: 10_000 })
-    expect([await lock.isLocked(), await lock.getHoldCount()]).toEqual([true, 1])
-    await hold.verify()
-    await hold.extend(60_000)
-    expect(await lock.remainTimeToLive()).toBeGreaterThan(50_000)
-    hold.signal.addEventListener('abort', () => undefined)
-    expect(await lock.forceUnlock()).toBe(true)
-    expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'forced' })
-    await keys.expectOnly(null, '1')
-  })
-
   it('renewal leaves the counter alone', async () => {
     const watched = await rig.client({ lockWatchdogTimeout: 1_500 })
     const hold = await watched.getFencedLock(NAME, { tokenTtlMs: 60_000 }).acquire()

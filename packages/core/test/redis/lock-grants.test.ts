@@ -496,18 +496,6 @@ describe('a plain lock:', () => {
       await soon(ended)
       await eventually(async () => Object.keys(await owners()).length === 0)
     })
-
-    it('each hold of a fenced lock has its token', async () => {
-      const fenced = await locks.getFencedLock('ledger').acquire()
-      const client = await another()
-      const waiting = client.locks.getFencedLock('ledger').acquire()
-      await rig.heard('ledger')
-      await client.locks.getLock('ledger').isLocked()
-      await fenced.release()
-      expect(BigInt((await soon(waiting)).token)).toBeGreaterThan(BigInt(fenced.token))
-      await (await waiting).release()
-      await holder.release()
-    })
   })
 
   describe('whoever waits behind a holder of its own client', () => {

@@ -9,7 +9,6 @@ import {
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { failureOf } from './support/losses.js'
 import { eventually, signalled, useRig } from './support/rig.js'
-import { JavaClient } from './support/java-client.js'
 import { nonReentrantKinds, type LockKind, type LockSource } from './support/lock-kinds.js'
 
 // Redisson's own tests of both kinds (RedissonNonReentrantLockTest, -FairLockTest), and who counts as the same owner.
@@ -186,18 +185,5 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
       expect(await hold.release()).toBe('lost')
       await lock.withLock(() => undefined)
     })
-  })
-
-  it('is the same in Redis as its twin, and excludes a Java client', async () => {
-    const locks = await rig.client()
-    const java = new JavaClient(rig.admin)
-    const hold = await kind.of(locks, rig.name()).acquire()
-    expect(await rig.admin.hgetall(rig.name())).toEqual({ [hold.owner]: '1' })
-    expect(await java.acquire(rig.name())).toBeGreaterThan(0)
-    await hold.release()
-    expect(await java.acquire(rig.name())).toBeNull()
-    expect(await kind.of(locks, rig.name()).tryLock()).toBe(false)
-    await java.unlock(rig.name())
-    expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
   })
 })

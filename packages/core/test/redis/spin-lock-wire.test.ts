@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { releaseCall } from '../../src/scripts/lock.js'
 import { lostAt } from './support/behind.js'
-import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { useRig } from './support/rig.js'
 
 // A spin lock keeps in Redis the hash of a plain lock, and publishes nothing.
 
@@ -100,34 +99,6 @@ describe('a spin lock on the wire', () => {
     await next.verify()
     expect(await next.release()).toBe('released')
     expect(await first.release()).toBe('lost')
-    expect(await log.take()).toEqual([])
-  })
-})
-
-describe('a spin lock shared with Java', () => {
-  let java: JavaClient
-  beforeEach(() => {
-    java = new JavaClient(rig.admin)
-  })
-
-  it('excludes a Java client, which sees our lease', async () => {
-    const hold = await locks.getSpinLock(NAME).acquire({ leaseMs: 20_000 })
-    const left = await java.acquire(NAME)
-    expect(left).toBeGreaterThan(15_000)
-    expect(left).toBeLessThanOrEqual(20_000)
-    await hold.release()
-    expect(await java.acquire(NAME)).toBeNull()
-    expect(await locks.getSpinLock(NAME).tryLock()).toBe(false)
-    await java.unlockSpinLock(NAME)
-  })
-
-  it('finds by its pauses that a Java client released it, which says nothing', async () => {
-    expect(await java.acquire(NAME)).toBeNull()
-    const waiting = locks.getSpinLock(NAME).acquire()
-    const refused = locks.getSpinLock(NAME).acquire({ waitMs: 100 })
-    await expect(refused).rejects.toMatchObject({ code: 'LOCK_TIMEOUT', holder: { owner: java.owner } })
-    await java.unlockSpinLock(NAME)
-    expect(await (await soon(waiting)).release()).toBe('released')
     expect(await log.take()).toEqual([])
   })
 })
