@@ -1,5 +1,6 @@
-import { InvalidArgumentError, LockLostError, NotLockOwnerError } from './errors.js'
-import { checkDuration, checkLease, checkOneOf, checkOptions, checkRequired } from './arguments/validate.js'
+import { InvalidArgumentError, LockLostError } from './errors.js'
+import { refuseReleased } from './arguments/released.js'
+import { checkDuration, checkGivenLease, checkOneOf, checkOptions } from './arguments/validate.js'
 import { sentBy, type Leaving, type ReleaseWaits, type WhenWritten } from './runtime/release-waits.js'
 import { showsOnly } from './runtime/shows-only.js'
 
@@ -103,14 +104,6 @@ export abstract class LockHold {
   protected abstract leave(): Promise<ReleaseOutcome | null>
 }
 
-/** @throws NotLockOwnerError the hold was released */
-export function refuseReleased({ wasReleased, lockName, owner }: LockHold): void {
-  if (wasReleased) {
-    const why = 'this hold was released. Use a hold only before its release()'
-    throw new NotLockOwnerError(lockName, why, { owner })
-  }
-}
-
 /** @throws InvalidArgumentError the owner has further levels, which count on the lease */
 export function refuseIfShared(levelCount: number): void {
   if (levelCount > 1) {
@@ -157,8 +150,8 @@ export interface HoldOwner {
   readonly lockName: string
   /** `<clientId>:<threadId>`. */
   readonly owner: string
-  /** The lock this acquisition is of, see `LockProtocol.scope`. */
-  readonly scope: string
+  /** The lock that it is of. */
+  readonly protocol: { readonly scope: string; readonly tokenKey?: string }
   /** The services of the client; each client has its own. */
   readonly session: {
     readonly releaseWaits: Pick<ReleaseWaits, 'leave'>
@@ -167,9 +160,7 @@ export interface HoldOwner {
   }
   /** Its field in Redis. */
   readonly field: FieldNames
-  readonly token: string | undefined
-  readonly tokenKey: string | undefined
-  readonly replicas: number | undefined
+  readonly extras: { readonly token?: string | undefined; readonly replicas?: number | undefined }
   /** Number of levels held. */
   readonly levelCount: number
   readonly lease: LeaseOfHold
@@ -211,7 +202,7 @@ export class Hold extends LockHold {
 
   /** @internal Whether a lock of this client and scope granted it. */
   isOf(session: object, scope: string): boolean {
-    return this.acquisition.session === session && this.acquisition.scope === scope
+    return this.acquisition.session === session && this.acquisition.protocol.scope === scope
   }
 
   /** @internal Its field in Redis. */
@@ -224,12 +215,12 @@ export class Hold extends LockHold {
    * levels of one acquisition share it. Undefined for a lock without tokens: see `getFencedLock`.
    */
   get token(): string | undefined {
-    return this.acquisition.token
+    return this.acquisition.extras.token
   }
 
   /** The key in Redis that counts its tokens. Tokens of one key can be compared. Undefined for a lock without tokens. */
   get tokenKey(): string | undefined {
-    return this.acquisition.tokenKey
+    return this.token === undefined ? undefined : this.acquisition.protocol.tokenKey
   }
 
   /**
@@ -237,7 +228,7 @@ export class Hold extends LockHold {
    * acknowledged by at least `replicas.acks` of them. Undefined when the client has no such option.
    */
   get replicas(): number | undefined {
-    return this.acquisition.replicas
+    return this.acquisition.extras.replicas
   }
 
   get count(): number {
@@ -259,15 +250,13 @@ export class Hold extends LockHold {
   }
 
   async extend(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     refuseReleased(this)
     await this.acquisition.lease.extend(ms)
   }
 
   async shorten(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     refuseReleased(this)
     await this.acquisition.shorten(this, ms)
   }

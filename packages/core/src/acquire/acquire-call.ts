@@ -1,13 +1,13 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Place, WaitOutcome } from '@holdfast/waiter'
 import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-options.js'
-import type { AsyncContext, Busy, CallInProgress, Held, NotYet, WholeCall } from './call-in-progress.js'
-import { Contention } from './contention.js'
-import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
+import type { Acquisition } from './acquisition.js'
+import type { LevelRequest } from './levels.js'
 import type { UnscopedCalls, UnscopedHold } from './unscoped-calls.js'
 import type { AcquireServices } from './services.js'
-import { Context, type CallSite } from '../context/context.js'
+import { Context, type CallSite, type SiblingMutex } from '../context/context.js'
 import type { CallPublication } from '../diagnostics/call-publication.js'
+import type { AcquisitionPath } from '../diagnostics/messages.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { noteWish } from '../diagnostics/hold-note.js'
 import { LockLostError, LockTimeoutError } from '../errors.js'
@@ -20,6 +20,34 @@ import type { HeldReply } from '../scripts/acquire-reply.js'
 export const MAX_EXPIRED_ON_ARRIVAL = 3
 
 const NO_DEFAULTS = { leaseMs: undefined, maxWaiting: undefined }
+
+export interface Held {
+  readonly kind: 'held'
+  readonly path: AcquisitionPath
+  readonly hold: Hold
+  readonly acquisition: Acquisition
+  /** Released together with the hold: the mutex under which siblings re-enter. */
+  readonly siblingMutex: SiblingMutex | null
+}
+
+/** Another owner holds the lock. */
+export interface Busy {
+  readonly kind: 'busy'
+  readonly error: () => LockTimeoutError
+}
+
+/** The part of `AsyncResource` used here: users need not have Node's types. */
+interface AsyncContext {
+  runInAsyncScope<R>(run: () => R): R
+}
+
+/** A call for several locks, as one of its parts sees it. */
+export interface WholeCall {
+  /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
+  undoes(work: Promise<unknown>): void
+  /** A part has to wait. */
+  parked(): void
+}
 
 /** A caller's request, with the options as given. */
 export interface AcquireRequest<H extends UnscopedHold = Hold> {
@@ -41,39 +69,21 @@ export interface AcquireRequest<H extends UnscopedHold = Hold> {
 /** Makes the caller's result from what was obtained. */
 export type Finish<T> = (obtained: Held | Busy) => T | Promise<T>
 
-/**
- * The only way to a hold, for every kind of lock. Waits as the request's options say.
- * @returns the result of `finish`, which is a parameter because another promise would cost every call
- * @throws InvalidArgumentError, ContextRequiredError, LockLostError, SelfDeadlockError, RedisUnavailableError,
- *   WrongTypeError, ClientClosedError, or the reason of the signal
- */
-export function obtain<T>(
-  session: AcquireServices,
-  protocol: LockProtocol,
-  request: AcquireRequest,
-  finish: Finish<T>,
-): Promise<T> {
-  try {
-    return new AcquireCall(session, protocol, request, finish).begin(request)
-  } catch (error) {
-    return Promise.reject<T>(error)
-  }
-}
-
-/**
- * One call for a lock: its limits, counted from its start. It re-enters an enclosing hold (`Reentry`) or contends for
- * the lock (`Contention`), repeatedly if either ends without a result.
- */
-export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait {
+/** One call for a lock: its limits, counted from its start, and what is told of it. `obtain` is the way that it goes. */
+export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
+  /** Null outside any context. */
   readonly site: CallSite | null
   readonly ofCallback: boolean
+  /** The call for several locks that this one is part of. */
   readonly whole: WholeCall | undefined
   readonly note: ReturnType<typeof noteWish> | undefined
   readonly startedAt: number
+  /** The caller's own async context, for subscribers: exporters ask for the active span. Null without subscribers. */
   readonly observer: AsyncContext | null
-  publication: CallPublication | null = null
-  private readonly limits: CallLimits
-  private bareCall: UnscopedCalls | null = null
+  /** Null without subscribers. */
+  readonly publication: CallPublication | null
+  readonly limits: CallLimits
+  private readonly bareCall: UnscopedCalls | null
   /** Whether it has parked, and whether anybody hears of that and of its end. */
   private wait: 'none' | 'parked' | 'heard' = 'none'
   /** How often the lease expired before the reply arrived. */
@@ -81,57 +91,43 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
   /** Position in the queue, as of Redis's last reply. */
   private placeInLine: number | undefined = undefined
 
-  /** @throws InvalidArgumentError */
+  /** The call begins. @throws InvalidArgumentError, ContextRequiredError, ClientClosedError */
   constructor(
     private readonly session: AcquireServices,
     readonly protocol: LockProtocol,
     request: AcquireRequest,
     private readonly finish: Finish<T>,
   ) {
-    const { options, defaultWaitMs } = request
+    const { options, defaultWaitMs, whole, bare, calledFrom } = request
     // The request to one of several locks was decided for all of them.
-    const defaults = request.whole ? NO_DEFAULTS : session.options
+    const defaults = whole ? NO_DEFAULTS : session.options
     this.limits = limitsOf(options, defaultWaitMs, defaults, session.contexts)
     this.site = request.site
     this.ofCallback = request.ofCallback
-    this.whole = request.whole
+    this.whole = whole
     this.startedAt = session.runtime.now()
-    const { leaseMs } = this.limits
+    const { leaseMs, renews } = this.limits
     const { describeHolds } = session.options
-    this.note = describeHolds && noteWish(describeHolds, this.limits.renews ? undefined : leaseMs)
+    this.note = describeHolds && noteWish(describeHolds, renews ? undefined : leaseMs)
     if (leaseMs !== undefined) {
       session.lastHolders.noteLease(leaseMs)
     }
     this.observer = session.reports.areSeen ? new AsyncResource('HoldfastCall') : null
-  }
-
-  /** undefined: no limit; 0: one attempt. */
-  get waitMs(): number | undefined {
-    return this.limits.waitMs
-  }
-
-  get leaseMs(): number | undefined {
-    return this.limits.leaseMs
-  }
-
-  get maxWaiting(): number | undefined {
-    return this.limits.maxWaiting
+    session.assertOpen(protocol.lockName)
+    if (calledFrom) {
+      session.reports.origins.keep(this, calledFrom)
+    }
+    this.bareCall = bare && bare.calls.begin(bare.method)
+    this.publication = whole ? null : session.reports.begun(protocol, this.startedAt)
   }
 
   get isUnlimited(): boolean {
     return this.limits.isUnlimited && !this.whole
   }
 
-  get renews(): boolean {
-    return this.limits.renews
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.limits.signal
-  }
-
+  /** Time left to wait, ms. 0 stays 0, exactly one attempt; a wait that has begun never becomes 0. */
   get timeoutMs(): number {
-    const { waitMs } = this
+    const { waitMs } = this.limits
     return waitMs ? Math.max(1, waitMs - this.waitedMs) : (waitMs ?? Number.POSITIVE_INFINITY)
   }
 
@@ -139,10 +135,15 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     return this.protocol.lockName
   }
 
+  /** Time since the call began, ms. */
   get waitedMs(): number {
     return this.session.runtime.now() - this.startedAt
   }
 
+  /**
+   * The context that owns an acquisition of this call. Outside any context the callback of a `withLock` gets a new
+   * one, so that calls inside it re-enter.
+   */
   contextToHold(): Context | null {
     if (this.site || !this.ofCallback) {
       return this.site?.context ?? null
@@ -155,85 +156,68 @@ export class AcquireCall<T = unknown> implements CallInProgress<T>, ReportedWait
     return { holder: this.session.reports.holderOf(this.protocol.key), placeInLine: this.placeInLine }
   }
 
-  /** Called once. @throws ContextRequiredError, ClientClosedError */
-  begin({ bare, calledFrom = null, whole }: AcquireRequest): Promise<T> {
-    const { session, protocol } = this
-    session.assertOpen(protocol.lockName)
-    if (calledFrom) {
-      session.reports.origins.keep(this, calledFrom)
-    }
-    this.bareCall = bare && bare.calls.begin(bare.method)
-    if (!whole) {
-      this.publication = session.reports.begun(protocol, this.startedAt)
-    }
-    return this.look()
-  }
-
-  private look(): Promise<T> {
-    const { site, protocol, session } = this
-    try {
-      const outer = site ? enclosingAcquisition(site, protocol.scope) : undefined
-      return outer ? this.reenter(outer) : new Contention(session, this).standInLine()
-    } catch (error) {
-      return this.failed(error)
-    }
-  }
-
-  private reenter(outer: EnclosingAcquisition): Promise<T> {
-    return new Reentry(this.session, this).into(outer).then(
-      (obtained) => this.settled(obtained),
-      (error: unknown) => this.failed(error),
-    )
-  }
-
-  settled(obtained: Held | Busy | NotYet): T | Promise<T> {
-    if (typeof obtained === 'string') {
-      this.expiredOnArrival += obtained === 'expired-on-arrival' ? 1 : 0
-      if (this.expiredOnArrival < MAX_EXPIRED_ON_ARRIVAL) {
-        return this.look()
-      }
+  /** The lease expired before the reply arrived. @throws LockLostError once too often */
+  tooLate(): void {
+    this.expiredOnArrival += 1
+    if (this.expiredOnArrival === MAX_EXPIRED_ON_ARRIVAL) {
       const { lockName, session } = this
-      return this.failed(new LockLostError({ lockName, owner: session.clientId, reason: 'expired' }))
+      throw new LockLostError({ lockName, owner: session.clientId, reason: 'expired' })
     }
+  }
+
+  /** The call has a result. */
+  settled(obtained: Held | Busy): T | Promise<T> {
     this.end(obtained.kind === 'held' ? obtained.hold : null)
     this.publishSettled(obtained)
     this.forgetHolder()
     return this.finish(obtained)
   }
 
+  /** The call failed for a reason other than another holder. */
   failed(error: unknown): never {
     this.end(null)
-    this.publication?.failed(error, this.signal, this.session.runtime.now())
+    this.publication?.failed(error, this.limits.signal, this.session.runtime.now())
     this.forgetHolder()
     throw error
   }
 
+  /** The call has to wait. */
   parked(place: Place<unknown>): void {
     const { reports } = this.session
     if (this.wait === 'none') {
       this.whole?.parked()
       const isHeard = reports.parked(this, place)
-      const isUnscoped = !this.site && !this.whole && this.waitMs === undefined
+      const isUnscoped = !this.site && !this.whole && this.limits.waitMs === undefined
       this.wait = (isUnscoped && reports.mayWaitForItself(this)) || isHeard ? 'heard' : 'parked'
     }
     this.publication?.parked(reports.holderOf(this.protocol.key))
   }
 
+  /** Another owner holds the lock, or is ahead in the queue. */
   refused(reply: HeldReply): void {
     this.placeInLine = reply.place
     this.session.reports.refused(this.protocol.key, reply)
   }
 
+  /** The wait ended without success. @throws RedisUnavailableError whether another owner holds the lock is unknown */
   giveUp(outcome: WaitOutcome<unknown>): Busy {
     const { lockName, waitedMs } = this
     if (outcome.kind === 'unavailable') {
       // A single attempt reports by itself how long it took.
-      throw this.waitMs === 0
+      throw this.limits.waitMs === 0
         ? outcome.error
         : unansweredWait(this.session.runner.plight, { lockName, waitedMs }, outcome.error)
     }
     const known = this.explain()
     return { kind: 'busy', error: () => new LockTimeoutError({ lockName, waitedMs, ...known }) }
+  }
+
+  /** Undoes what a late or unanswered command of the call may have done in Redis. */
+  undo(acquisition: Acquisition | null): void {
+    const work = acquisition?.undo()
+    if (work) {
+      this.whole?.undoes(work)
+    }
   }
 
   /** Runs whatever the outcome, before the caller is resumed. */

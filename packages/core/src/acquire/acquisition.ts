@@ -1,4 +1,3 @@
-/* eslint max-lines: ["error", { "max": 440, "skipBlankLines": true, "skipComments": true }] -- a release has three ends here: passed on, idle, sent */
 import type { Answer } from '@holdfast/waiter'
 import { trustedUntil, type Grant, type Watch } from '@holdfast/watchdog'
 import { HeldLease, type LeaseOwner } from './held-lease.js'
@@ -15,10 +14,10 @@ import {
 import { LocalReentry } from '../pass/local-reentry.js'
 import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context/context.js'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
-import type { LockKind } from '../diagnostics/messages.js'
 import { reportFailedRelease } from '../diagnostics/reports.js'
 import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-commands.js'
 import type { FieldName } from '../entry/field-name.js'
+import type { GrantExtras } from '../entry/entry-state.js'
 import { LockEntry, type Holder } from '../entry/lock-entry.js'
 import type { HeldLock } from '../client/held-locks.js'
 import { LocalPass, passesForMs, type PassedHold } from '../pass/local-pass.js'
@@ -36,7 +35,6 @@ import type { AcquireServices } from './services.js'
 type Outcome = 'released' | 'still-held' | 'lost'
 
 const STILL_HELD: Promise<Outcome> = Promise.resolve('still-held')
-const LOST: Promise<Outcome> = Promise.resolve('lost')
 const NO_HOLDS: readonly Hold[] = []
 const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
 
@@ -67,14 +65,13 @@ export class Acquisition
   /** Created when the lock is passed on or granted. */
   private localPass: LocalPass | null = null
   private levels: readonly Hold[] = NO_HOLDS
-  private released = false
-  /** It was released, and left the lock to the next caller of this client, or to the end of its bound. */
-  private leftIdle = false
+  /** `idle`: it was released, and left the lock to the next caller of this client, or to the end of its bound. */
+  private end: 'none' | 'released' | 'idle' = 'none'
   private localReentry: LocalReentry | null = null
-  private context: Context | null = null
   private siblings: SiblingMutex | null = null
   private publication: HoldPublication | null = null
-  private noted: LevelRequest['note'] = undefined
+  /** The note of a lock that was passed on to it. Written only here. */
+  note: LevelRequest['note'] = undefined
 
   constructor(
     readonly session: AcquireServices,
@@ -87,36 +84,12 @@ export class Acquisition
     this.entry = new LockEntry(session, protocol, this)
   }
 
-  get key(): string {
-    return this.protocol.key
-  }
-
-  get scope(): string {
-    return this.protocol.scope
-  }
-
-  get shared(): boolean {
-    return this.protocol.shared
-  }
-
   get lockName(): string {
     return this.protocol.lockName
   }
 
-  get kind(): LockKind {
-    return this.protocol.kind
-  }
-
-  get token(): string | undefined {
-    return this.entry.state.extras.token
-  }
-
-  get tokenKey(): string | undefined {
-    return this.token === undefined ? undefined : this.protocol.tokenKey
-  }
-
-  get replicas(): number | undefined {
-    return this.entry.state.extras.replicas
+  get extras(): GrantExtras {
+    return this.entry.state.extras
   }
 
   /** Its field in Redis. */
@@ -125,17 +98,16 @@ export class Acquisition
   }
 
   /** Makes it re-enterable by its context, including siblings already waiting. */
-  keepIn(context: Context | null): void {
-    this.context = context
-    if (context) {
-      this.session.contextEnds.keep(this, context)
+  keepInContext(): void {
+    if (this.thread) {
+      this.session.contextEnds.keep(this, this.thread)
     }
   }
 
   /** The callback of a `withLock` has ended. */
-  leaveTo(context: Context): void {
-    if (!this.released && stayBehind(this.levels)) {
-      this.keepIn(context)
+  leaveToContext(): void {
+    if (!this.isReleased && stayBehind(this.levels)) {
+      this.keepInContext()
     }
   }
 
@@ -146,10 +118,6 @@ export class Acquisition
   /** The level that a plain `unlock()` releases. */
   get latestLevel(): Hold | undefined {
     return latestOf(this.levels)
-  }
-
-  get note(): LevelRequest['note'] {
-    return this.noted
   }
 
   /** When its hold was published, monotonic ms; undefined: it was not. */
@@ -163,11 +131,7 @@ export class Acquisition
   }
 
   get isReleased(): boolean {
-    return this.released
-  }
-
-  get heldSince(): number {
-    return this.lease.heldSince
+    return this.end !== 'none'
   }
 
   get trustedForMs(): number {
@@ -175,19 +139,17 @@ export class Acquisition
   }
 
   get isOver(): boolean {
-    return this.released || this.lease.lossError !== null
+    return this.isReleased || this.lease.lossError !== null
   }
 
   /** Tries once to acquire the lock for a first hold. */
   tryFirst<T>(request: LevelRequest, handler: ReplyHandler<AcquireReply, T>): Answer<T> {
-    return this.entry.acquireFirst(this.termsOf(request, request.waitMs !== 0), handler)
+    return this.entry.acquireFirst(this.termsOf(request), handler)
   }
 
-  private termsOf(
-    { leaseMs = this.lease.usualMs, note, maxWaiting }: LevelRequest,
-    waits: boolean,
-  ): AcquireTerms {
-    return { leaseMs, waits, rule: this.rule, note, maxWaiting }
+  private termsOf({ limits, note }: LevelRequest): AcquireTerms {
+    const { leaseMs = this.lease.usualMs, maxWaiting, waitMs } = limits
+    return { leaseMs, waits: waitMs !== 0, rule: this.rule, note, maxWaiting }
   }
 
   /**
@@ -202,13 +164,13 @@ export class Acquisition
       return this.isOver ? null : this.beHeld(request)
     }
     const now = this.session.runtime.now()
-    const ttlMs = request.leaseMs ?? this.lease.usualMs
+    const { leaseMs: ttlMs = this.lease.usualMs, renews: renew } = request.limits
     const { grantedAt: sentAt } = this.entry.state
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.lease.wants(request.renews ? ttlMs : 0)
-    this.beginLease({ sentAt, ttlMs, renew: request.renews }, sentAt, now)
+    this.lease.wants(renew ? ttlMs : 0)
+    this.beginLease({ sentAt, ttlMs, renew }, sentAt, now)
     return this.beHeld(request)
   }
 
@@ -228,28 +190,27 @@ export class Acquisition
    * caller's context.
    */
   private beHeld(request: LevelRequest): Hold {
-    this.publication = this.session.reports.held(this, this.lease.heldSince)
+    this.publication = this.session.reports.held(this.protocol, this.owner, this.lease.heldSince)
     return this.addLevel(request)
   }
 
-  private addLevel({ leaseMs = this.lease.usualMs, renews, ofCallback }: LevelRequest): Hold {
-    const renewedMs = renews ? leaseMs : 0
-    const hold = new Hold(this, renewedMs, ofCallback)
+  private addLevel({ limits, ofCallback }: LevelRequest): Hold {
+    const { leaseMs = this.lease.usualMs, renews } = limits
+    const hold = new Hold(this, renews ? leaseMs : 0, ofCallback)
     this.levels = withLevel(this.levels, hold)
-    if (renewedMs > this.lease.renewedMs) {
-      this.lease.wants(renewedMs)
+    if (hold.renewedMs > this.lease.renewedMs) {
+      this.lease.wants(hold.renewedMs)
     }
     return hold
   }
 
   /** Takes over the lock and its entry in Redis. @returns false: declined, the caller acquires through Redis */
   takeOver({ localPass, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
-    const isFree = localPass.isAlongRedisQueue ? this.entry.isOnlyInLine : this.entry.isUntouched
-    if (!isFree) {
+    if (!localPass.mayReplace(this.entry)) {
       return false
     }
     end()
-    this.noted = note
+    this.note = note
     this.localPass = localPass
     this.entry = localPass.entry
     this.beginLease({ sentAt, ttlMs, renew }, passedAt)
@@ -274,7 +235,7 @@ export class Acquisition
     }
     entry.state.granted(ttlMs)
     this.localPass = this.protocol.passing && new LocalPass(entry, session, this.protocol, grant)
-    this.lease.asksSoon(request.leaseMs ?? this.lease.usualMs)
+    this.lease.asksSoon(request.limits.leaseMs ?? this.lease.usualMs)
     confirmGrantSoon(entry, request)
     return true
   }
@@ -287,7 +248,7 @@ export class Acquisition
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
     const { lease } = this
-    if (isRenewedFor(request, lease.renewedMs, lease.usualMs) && this.reentersLocally && !hasLeft()) {
+    if (isRenewedFor(request.limits, lease.renewedMs, lease.usualMs) && this.reentersLocally && !hasLeft()) {
       const pause = this.session.yielding.beforeAnswer()
       if (pause) {
         return pause.then(() => this.tryReenter(request, hasLeft))
@@ -297,17 +258,17 @@ export class Acquisition
     }
     return this.entry.serial.runExclusive(async () => {
       lease.throwIfLost()
-      if (this.released || hasLeft()) {
+      if (this.isReleased || hasLeft()) {
         return null
       }
-      const terms = this.termsOf(request, false)
+      const terms = { ...this.termsOf(request), waits: false }
       const reply = await this.entry.acquire(this.levelCount + 1, terms)
       if (reply.kind !== 'acquired') {
         this.lose('gone')
       }
       lease.throwIfLost()
       lease.confirm(this.entry.state.grantedAt, terms.leaseMs)
-      if (request.renews && !hasLeft()) {
+      if (request.limits.renews && !hasLeft()) {
         lease.renew()
       }
       return hasLeft() ? null : this.addLevel(request)
@@ -332,8 +293,8 @@ export class Acquisition
 
   /** Ends every level, as soon as this client can know of the loss. */
   lose(reason: LossReason): void {
-    if (this.leftIdle) {
-      this.session.idleLocks?.end(this.key, this.localPass ?? undefined)
+    if (this.end === 'idle') {
+      this.session.idleLocks?.end(this.protocol.key, this.localPass ?? undefined)
       return
     }
     if (this.lease.lossError) {
@@ -368,7 +329,7 @@ export class Acquisition
     return this.entry.serial.runExclusive(async () => {
       this.lease.throwIfLost()
       // Released meanwhile: nothing is left to shorten.
-      if (!this.released && !hold.wasReleased) {
+      if (!this.isReleased && !hold.wasReleased) {
         refuseIfShared(this.levelCount)
         await this.lease.shorten(hold, leaseMs)
       }
@@ -380,11 +341,11 @@ export class Acquisition
    */
   release(hold: Hold): Promise<Outcome> {
     if (this.levelCount > 1 && this.reentersLocally) {
-      this.end(hold)
+      this.takeOff(hold)
       this.followCountSoon()
       return STILL_HELD
     }
-    if (this.passOn(hold) || this.leaveIdle(hold)) {
+    if (this.leaveHere(hold)) {
       return RELEASED
     }
     const turn = this.entry.serial.takeTicket()
@@ -393,44 +354,45 @@ export class Acquisition
 
   /** See `Leaving`. */
   get whenWritten(): WhenWritten | null {
-    const { session, key } = this
+    const { session, protocol } = this
     return this.levelCount === 1 && this.lease.trustedForMs > 0 && this.entry.isSettled
-      ? (tell) => session.runner.whenWritten(key, tell)
+      ? (tell) => session.runner.whenWritten(protocol.key, tell)
       : null
   }
 
-  /** The last level of a renewed lock may be passed on to the next local waiter, without Redis. */
-  private passOn(hold: Hold): boolean {
-    const { lease, localPass, protocol, session } = this
+  /**
+   * The last level of a renewed lock may go to a caller of this client without Redis: to the next that waits, or to the
+   * next that comes (`lingerMs`).
+   */
+  private leaveHere(hold: Hold): boolean {
+    const { lease, protocol, session } = this
     const { watch } = lease
-    // Along Redis's queue only a granted lock is passed on, and that has a local pass already.
-    const isLocal = !localPass && typeof protocol.passing?.localQueue === 'string'
-    const isWanted = localPass?.isWanted ?? (isLocal && protocol.isAwaited)
-    if (!isWanted || !watch || this.levelCount !== 1 || hold.renewedMs !== lease.usualMs) {
+    if (!watch || this.levelCount !== 1 || hold.renewedMs !== lease.usualMs) {
       return false
     }
-    this.localPass ??= new LocalPass(this.entry, session, protocol)
-    return this.localPass.offer(watch, () => {
-      this.end(hold)
-      this.publication?.ended('released')
-    })
+    if (this.isWantedHere && this.ownPass.offer(watch, () => this.endHere(hold, 'released'))) {
+      return true
+    }
+    if (protocol.lingerMs === undefined || session.idleLocks?.keep(this, this.ownPass, watch) !== true) {
+      return false
+    }
+    this.endHere(hold, 'idle')
+    return true
   }
 
-  /** The last level of a renewed lock may stay for the next caller (`lingerMs`), without Redis. */
-  private leaveIdle(hold: Hold): boolean {
-    const { lease, protocol, session } = this
-    const mayStay =
-      protocol.lingerMs !== undefined && this.levelCount === 1 && hold.renewedMs === lease.usualMs
-    if (!mayStay || !lease.watch) {
-      return false
-    }
-    this.localPass ??= new LocalPass(this.entry, session, protocol)
-    this.leftIdle = session.idleLocks?.keep(this, this.localPass, lease.watch) ?? false
-    if (this.leftIdle) {
-      this.end(hold)
-      this.publication?.ended('released')
-    }
-    return this.leftIdle
+  /** Along Redis's queue only a granted lock is passed on, and that has a local pass already. */
+  private get isWantedHere(): boolean {
+    const { localPass, protocol } = this
+    return localPass?.isWanted ?? (typeof protocol.passing?.localQueue === 'string' && protocol.isAwaited)
+  }
+
+  private get ownPass(): LocalPass {
+    return (this.localPass ??= new LocalPass(this.entry, this.session, this.protocol))
+  }
+
+  private endHere(hold: Hold, end: 'released' | 'idle'): void {
+    this.takeOff(hold, end)
+    this.publication?.ended('released')
   }
 
   /** See `IdleHolder`. */
@@ -460,18 +422,18 @@ export class Acquisition
   private releaseNow(hold: Hold): Promise<Outcome> {
     const { entry, session } = this
     const startedAt = session.runtime.now()
-    this.end(hold, startedAt)
+    this.takeOff(hold, 'released', startedAt)
     if (this.lease.lossError) {
       entry.serial.passTicket()
-      return LOST
+      return Promise.resolve('lost')
     }
-    if (this.released) {
+    if (this.isReleased) {
       session.recentHolds.ending(this, startedAt)
       this.localPass?.beginToEnd()
     }
     const request = { levels: this, limitMs: session.options.unavailableTimeoutMs, startedAt }
     const answer = entry.release(request, this)
-    if (this.released) {
+    if (this.isReleased) {
       session.idleLocks?.releasing(this.protocol, this.localPass, answer)
     }
     return answer
@@ -485,7 +447,7 @@ export class Acquisition
         this.lose('gone')
         return 'lost'
       }
-      if (!this.released) {
+      if (!this.isReleased) {
         return 'still-held'
       }
       this.session.recentHolds.ended(this.protocol, reply)
@@ -502,7 +464,7 @@ export class Acquisition
     this.session.idleLocks?.released(this.protocol, undefined)
     void this.undo()
     this.passesNoMore()
-    if (this.released) {
+    if (this.isReleased) {
       this.publication?.ended('unknown')
     }
     this.entry.serial.passTicket()
@@ -530,22 +492,21 @@ export class Acquisition
 
   /**
    * Renewal stops before the command is sent, whatever its outcome: no renewal can outlive the last hold.
+   * @param end how its acquisition ends, if it is the last; the lease of one that is left idle is watched on
    * @param now the time, if the caller has read the clock
    */
-  end(hold: Hold, now?: number): void {
+  takeOff(hold: Hold, end: 'released' | 'idle' = 'released', now?: number): void {
     this.levels = withoutLevel(this.levels, hold)
     if (this.levelCount > 0) {
       this.lease.wants(longestRenewal(this.levels))
       return
     }
-    this.released = true
-    if (this.leftIdle) {
-      // Its lease is watched on.
-      this.session.held.remove(this)
-    } else {
-      this.endLease()
+    this.end = end
+    if (end === 'released') {
+      this.lease.end()
     }
-    this.context?.forget(this)
+    this.session.held.remove(this)
+    this.thread?.forget(this)
     this.lease.tellOfLastLevel()
     this.publication?.over(now ?? this.session.runtime.now())
   }

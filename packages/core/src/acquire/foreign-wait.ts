@@ -1,8 +1,8 @@
 import type { Answer, Attempt } from '@holdfast/waiter'
-import { unavailableOrThrow, type CallInProgress } from './call-in-progress.js'
+import type { AcquireCall } from './acquire-call.js'
+import { unavailableOrThrow } from './failed-try.js'
 import type { AcquireServices } from './services.js'
 import { WrongTypeError } from '../errors.js'
-import { withAdvice } from '../kinds/foreign-holder.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { pauseBehindForeign } from '../kinds/foreign-looks.js'
 import { formatValue } from '../runtime/format-value.js'
@@ -85,30 +85,19 @@ export class ForeignWait {
   }
 }
 
-/** Whether a caller waits although its try met something that is no lock of ours. */
-export function mayBeString(error: unknown, of: LockProtocol): error is WrongTypeError {
-  const looks = of.foreignLocks !== 'error' && !of.standsBehindForeign
-  return looks && error instanceof WrongTypeError && error.key === of.key
-}
-
-/** Reports a try that no string can have refused. @throws what waiting does not end */
-export function failureOfTry(error: unknown, of: LockProtocol): Attempt<never> {
-  return unavailableOrThrow(withAdvice(error, of))
-}
-
 /**
  * The pause of a caller behind a string lock, ms; undefined: it is woken in another way.
  * @throws WrongTypeError its wait has no limit, and nothing says that the string will ever go
  */
 export function pauseBehindString(
   { lastHolders, options }: AcquireServices,
-  { protocol, waitMs, waitedMs }: CallInProgress,
+  { protocol, limits, waitedMs }: AcquireCall,
   { ttlMs, holder }: HeldReply,
 ): number | undefined {
   const { key, lockName, foreignLocks } = protocol
   const seenForMs = lastHolders.seenForMs(key)
   const mayLast = foreignLocks !== 'error' && foreignLocks.withoutTtl === 'wait'
-  const isEndless = waitMs === undefined && ttlMs === -1 && !mayLast
+  const isEndless = limits.waitMs === undefined && ttlMs === -1 && !mayLast
   // Both: a caller that comes later has a wait of its own, and a string that took the place of another is news.
   if (isEndless && Math.min(seenForMs, waitedMs) >= options.unavailableTimeoutMs) {
     const since = `has been there for ${Math.round(seenForMs)} ms, without a time to live`

@@ -214,7 +214,7 @@ export class HeldLease implements RenewableLease, LeasedLock {
   }
 
   onRenewalAnswered(): void {
-    this.loss.afterRenewal?.()
+    this.madeLoss?.majority?.afterRenewal()
     this.of.entry.state.transactionIsOver()
   }
 
@@ -245,22 +245,28 @@ export class HeldLease implements RenewableLease, LeasedLock {
   }
 }
 
+/** A RedLock that one of its nodes' holds belongs to. */
+interface Majority {
+  /** Whether it goes on without this one. */
+  readonly isHeld: boolean
+  /** A renewal of this one has got its reply. */
+  afterRenewal(): void
+}
+
 /** Whether and why an acquisition was lost, and the signal that reports it. */
 export class Loss {
   error: LockLostError | null = null
-  /** For a hold of several locks: called after each reply to a renewal of this one. */
-  afterRenewal: (() => void) | null = null
-  /** For a RedLock: whether it goes on without this one. */
-  isSpared: (() => boolean) | null = null
+  /** Null: it belongs to no RedLock that takes its nodes again. */
+  majority: Majority | null = null
   /** Called when its holder has released every level. */
   afterLastLevel: (() => void) | null = null
   private controller: AbortController | null = null
   private failed: { readonly error: unknown; readonly at: number; readonly since: number } | null = null
-  private listeners: Set<() => void> | null = null
+  private readonly listeners = new Set<() => void>()
 
   /** Whether the user observes the loss, through the signal or a listener. */
   get isObserved(): boolean {
-    return this.controller !== null || (this.listeners?.size ?? 0) > 0 || this.isSpared?.() === true
+    return this.controller !== null || this.listeners.size > 0 || this.majority?.isHeld === true
   }
 
   /** Created on first use: most holds end without a reader of their signal. */
@@ -277,16 +283,15 @@ export class Loss {
   set(error: LockLostError): void {
     this.error = error
     this.controller?.abort(error)
-    for (const listener of [...(this.listeners ?? [])]) {
+    for (const listener of [...this.listeners]) {
       listener()
     }
   }
 
   /** For holds of several locks, which need no AbortSignal per lock. Returns a function that removes the listener. */
   onSet(listener: () => void): () => void {
-    const listeners = (this.listeners ??= new Set())
-    listeners.add(listener)
-    return () => listeners.delete(listener)
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
   }
 
   /** A renewal got no reply. Times are monotonic ms. @returns for how long renewals have failed */

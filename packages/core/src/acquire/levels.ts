@@ -1,8 +1,8 @@
 import type { Hold } from '../hold.js'
 import type { NoteRequest } from '../scripts/note.js'
 
-/** How a level is acquired. */
-export interface LevelRequest {
+/** The limits of a call, as far as a level needs them. */
+interface LevelLimits {
   /** undefined: that of the watchdog. */
   readonly leaseMs: number | undefined
   /** Whether the watchdog renews it. */
@@ -11,6 +11,11 @@ export interface LevelRequest {
   readonly waitMs: number | undefined
   /** How many may wait already if it has to wait; undefined: any number. */
   readonly maxWaiting?: number | undefined
+}
+
+/** How a level is acquired. */
+export interface LevelRequest {
+  readonly limits: LevelLimits
   /** For `withLock`, which releases it. */
   readonly ofCallback: boolean
   /** See `AcquireTerms`. */
@@ -18,7 +23,7 @@ export interface LevelRequest {
 }
 
 /** Whether the lease is renewed as this level wants it, without a word to Redis. */
-export function isRenewedFor({ leaseMs, renews }: LevelRequest, renewedMs: number, usualMs: number): boolean {
+export function isRenewedFor({ leaseMs, renews }: LevelLimits, renewedMs: number, usualMs: number): boolean {
   return renews && (leaseMs ?? usualMs) <= renewedMs
 }
 

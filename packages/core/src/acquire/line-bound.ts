@@ -10,15 +10,15 @@ export interface Wanted {
   readonly key: string
   /** The kind of thing that the message names. Default: "Lock". */
   readonly what?: string
-  readonly holder: () => LockBusyError['holder']
+  /** The holder, if it is known. */
+  readonly holder?: () => LockBusyError['holder']
 }
 
 /**
  * `maxWaiting` of one call, where Redis keeps no line of all that wait. Of this client each caller counts; of the others
  * that it cannot see each connection that listens for the release counts as one. So as many wait as it says, or more.
- * A call has it in place of its line.
  */
-export class LineBound implements CallerLine {
+export class LineBound {
   /** Nobody of this client was there before: it tries at once, and what Redis says decides. */
   readonly isFirst: boolean
   /** Its first refusal is still to come, which decides whether it may wait. */
@@ -31,7 +31,7 @@ export class LineBound implements CallerLine {
   constructor(
     private readonly session: Pick<KindServices, 'waiter' | 'runner' | 'runtime'>,
     private readonly wanted: Wanted,
-    readonly line: CallerLine,
+    private readonly line: CallerLine,
     private readonly maxWaiting: number,
   ) {
     const { waiter } = session
@@ -41,22 +41,6 @@ export class LineBound implements CallerLine {
     if (!this.isFirst && this.here.waiting >= maxWaiting) {
       throw this.refusalFor(this.here.waiting)
     }
-  }
-
-  get queue(): string {
-    return this.line.queue
-  }
-
-  get topic(): string | undefined {
-    return this.line.topic
-  }
-
-  get ticks(): boolean | undefined {
-    return this.line.ticks
-  }
-
-  get shared(): boolean | undefined {
-    return this.line.shared
   }
 
   /** Behind callers of this client: those of others may be too many. Then the call leaves, and is `busy`. */
@@ -88,7 +72,8 @@ export class LineBound implements CallerLine {
   }
 
   private async waitingElsewhere(): Promise<number> {
-    const { session, topic, wanted } = this
+    const { session, wanted } = this
+    const { topic } = this.line
     if (topic === undefined) {
       return 0
     }
@@ -101,10 +86,19 @@ export class LineBound implements CallerLine {
 
   private refusalFor(waiting: number): LockBusyError {
     const { wanted, maxWaiting, session } = this
-    const { firstStartedAt } = this.here
-    const firstWaitedMs =
-      this.isFirst || firstStartedAt === undefined ? undefined : session.runtime.now() - firstStartedAt
-    const { lockName, what } = wanted
-    return new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder: wanted.holder() }, what)
+    // The first here is this call itself.
+    const firstStartedAt = this.isFirst ? undefined : this.here.firstStartedAt
+    return tooMany(wanted, { waiting, firstStartedAt }, maxWaiting, session.runtime.now())
   }
+}
+
+/** The error of a call that would be one too many. @param now monotonic ms */
+export function tooMany(
+  { lockName, what, holder }: Omit<Wanted, 'key'>,
+  { waiting, firstStartedAt }: WaitingCallers,
+  maxWaiting: number,
+  now: number,
+): LockBusyError {
+  const firstWaitedMs = firstStartedAt === undefined ? undefined : now - firstStartedAt
+  return new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder: holder?.() }, what)
 }

@@ -1,14 +1,8 @@
 import type { Attempt, WaitOutcome, WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from './acquire-options.js'
-import {
-  undoLate,
-  unavailableOrThrow,
-  type Busy,
-  type CallInProgress,
-  type Held,
-  type NotYet,
-} from './call-in-progress.js'
+import type { AcquireCall, Busy, Held } from './acquire-call.js'
 import type { Acquisition } from './acquisition.js'
+import { unavailableOrThrow } from './failed-try.js'
 import { enclosing, newQueue, type CallSite, type Enclosing, type SiblingMutex } from '../context/context.js'
 import { InvalidArgumentError, NotReentrantError } from '../errors.js'
 import type { Hold } from '../hold.js'
@@ -33,10 +27,11 @@ export class Reentry {
 
   constructor(
     private readonly session: AcquireServices,
-    private readonly call: CallInProgress,
+    private readonly call: AcquireCall,
   ) {}
 
-  async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | NotYet> {
+  /** @returns null: the enclosing hold was released meanwhile */
+  async into({ acquisition, within }: EnclosingAcquisition): Promise<Held | Busy | null> {
     this.refuseWhereForbidden(acquisition)
     this.refuseWithoutToken(acquisition)
     const mine = this.call.ofCallback ? within.siblingMutex : null
@@ -51,11 +46,11 @@ export class Reentry {
         return this.call.giveUp(outcome)
       }
       hold = outcome.value
-      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, siblingMutex: mine } : 'look-again'
+      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, siblingMutex: mine } : null
     } finally {
       if (!hold) {
         this.over = true
-        undoLate(acquisition, this.call)
+        this.call.undo(acquisition)
         releaseSiblingMutex(this.session, mine)
       }
     }
@@ -77,7 +72,7 @@ export class Reentry {
    */
   private refuseWithoutToken(acquisition: Acquisition): void {
     const { tokenKey, lockName } = this.call.protocol
-    if (tokenKey !== undefined && acquisition.token === undefined) {
+    if (tokenKey !== undefined && acquisition.extras.token === undefined) {
       const rule =
         'a lock that this context took by getFencedLock() too: it holds this one without a token. Take it so at the outer level'
       throw new InvalidArgumentError('name', lockName, rule)
@@ -118,10 +113,10 @@ export class Reentry {
   }
 
   private wait<T>(request: WaitRequest<T>): Promise<WaitOutcome<T>> {
-    const { timeoutMs, signal } = this.call
+    const { timeoutMs, limits } = this.call
     request.timeoutMs = timeoutMs
     request.answerMs = ANSWER_MS
-    request.signal = signal
+    request.signal = limits.signal
     return this.session.waiter.enter(request).outcome
   }
 }

@@ -56,10 +56,12 @@ export function checkLease(argument: string, value: unknown): void {
   }
 }
 
-export function checkRequired(argument: string, value: unknown): void {
+/** A lease without a default. */
+export function checkGivenLease(argument: string, value: unknown): void {
   if (value === undefined) {
     throw new InvalidArgumentError(argument, value, 'given, in milliseconds')
   }
+  checkLease(argument, value)
 }
 
 export function checkObject(argument: string, value: unknown): void {

@@ -8,9 +8,8 @@ import { settleWithin } from '../runtime/settle-within.js'
 import type { Runtime } from '../runtime/runtime.js'
 
 /** Acquisitions are all that is ever put into a context. */
-interface KeptLock extends Reenterable, HeldLock {
-  readonly lease: HeldLock['lease'] & { readonly loss: { afterLastLevel: (() => void) | null } }
-}
+type KeptLock = Reenterable &
+  HeldLock & { readonly lease: { readonly loss: { afterLastLevel: (() => void) | null } } }
 
 interface Parts {
   readonly origins: CallOrigins

@@ -7,18 +7,20 @@ import type { FieldNames } from '../hold.js'
 /** A held lock, as its client tracks it. */
 export interface HeldLock {
   readonly lockName: string
-  readonly kind: LockKind
-  /** Monotonic ms. */
-  readonly heldSince: number
+  readonly protocol: {
+    readonly kind: LockKind
+    readonly key: string
+    /** See `LockProtocol.scope`. */
+    readonly scope: string
+    readonly shared: boolean
+  }
   readonly trustedForMs: number
   readonly lease: {
+    /** Monotonic ms. */
+    readonly heldSince: number
     /** A message reports a forced release: asks Redis whether it is true. */
     doubtForced(): void
   }
-  readonly key: string
-  /** See `LockProtocol.scope`. */
-  readonly scope: string
-  readonly shared: boolean
   readonly owner: string
   /** The levels that the holder already had, as far as this kind of lock takes it into account. */
   readonly rule: { readonly besideOwner: string }
@@ -42,12 +44,12 @@ export class HeldLocks {
 
   /** A previous holder in this client must have lost the lock: its signal aborts before the new owner runs. */
   add(acquisition: HeldLock): void {
-    const { key } = acquisition
+    const { key, shared } = acquisition.protocol
     const owner = this.exclusive.get(key)
     if (owner?.owner !== acquisition.rule.besideOwner) {
       owner?.lose('gone')
     }
-    if (!acquisition.shared) {
+    if (!shared) {
       this.shared.get(key)?.forEach((reader) => reader.lose('gone'))
       this.exclusive.set(key, acquisition)
       return
@@ -81,7 +83,7 @@ export class HeldLocks {
   }
 
   remove(acquisition: HeldLock): void {
-    const { key } = acquisition
+    const { key } = acquisition.protocol
     if (this.exclusive.get(key) === acquisition) {
       this.exclusive.delete(key)
     } else {
@@ -99,7 +101,7 @@ export class HeldLocks {
   }
 
   ofScope(scope: string): HeldLock[] {
-    return this.all.filter((each) => each.scope === scope)
+    return this.all.filter((each) => each.protocol.scope === scope)
   }
 
   get all(): HeldLock[] {
@@ -117,6 +119,6 @@ export class HeldLocks {
 }
 
 // A `withLock` outside contexts opens one for its callback, and no context keeps what a `withLock` takes.
-function isByHand({ thread, scope }: HeldLock): boolean {
-  return thread === null || thread.heldByHand(scope) !== undefined
+function isByHand({ thread, protocol }: HeldLock): boolean {
+  return thread === null || thread.heldByHand(protocol.scope) !== undefined
 }

@@ -25,7 +25,7 @@ interface AnnouncedLock {
 
 interface EndingHold {
   readonly protocol: AnnouncedLock
-  readonly heldSince: number
+  readonly lease: { readonly heldSince: number }
 }
 
 interface RecentHoldsParts {
@@ -63,9 +63,9 @@ export class RecentHolds {
   }
 
   /** The client is about to send its last release, at `now`: its own message may arrive before the reply. */
-  ending({ protocol, heldSince }: EndingHold, now: number): void {
+  ending({ protocol, lease }: EndingHold, now: number): void {
     const { key, announcedOn } = protocol
-    const heldMs = now - heldSince
+    const heldMs = now - lease.heldSince
     if (!announcedOn) {
       return
     }

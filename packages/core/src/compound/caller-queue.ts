@@ -115,8 +115,9 @@ class CallerQueue implements ReportedWait {
   private refuseIfFull(): void {
     const { asking, siblingMutex } = this.line
     if (siblingMutex.taken) {
-      const { waiting, firstStartedAt } = this.session.waiter.lineAt(siblingMutex.queue)
-      this.call.admit(waiting + Number(asking?.hasWaited === true), asking?.startedAt ?? firstStartedAt)
+      const line = this.session.waiter.lineAt(siblingMutex.queue)
+      const waiting = line.waiting + Number(asking?.hasWaited === true)
+      this.call.admit({ waiting, firstStartedAt: asking?.startedAt ?? line.firstStartedAt })
     }
   }
 

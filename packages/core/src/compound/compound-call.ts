@@ -1,5 +1,7 @@
+import type { WaitingCallers } from '@holdfast/waiter'
 import type { AcquireRequest } from '../acquire/acquire-call.js'
 import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
+import { tooMany } from '../acquire/line-bound.js'
 import type { CallSite } from '../context/context.js'
 import type { CallPublication, RequestedHold } from '../diagnostics/call-publication.js'
 import type { AcquisitionPath } from '../diagnostics/messages.js'
@@ -162,11 +164,10 @@ export class CompoundCall {
   }
 
   /** It may wait from now on, whoever waits besides. @throws LockBusyError so many wait already */
-  admit(waiting: number, firstStartedAt: number | undefined): void {
-    const { maxWaiting = Infinity, lockName, session } = this
-    if (waiting >= maxWaiting) {
-      const firstWaitedMs = firstStartedAt === undefined ? undefined : session.runtime.now() - firstStartedAt
-      throw new LockBusyError({ lockName, waiting, maxWaiting, firstWaitedMs, holder: undefined })
+  admit(line: WaitingCallers): void {
+    const { maxWaiting = Infinity, session } = this
+    if (line.waiting >= maxWaiting) {
+      throw tooMany(this, line, maxWaiting, session.runtime.now())
     }
     this.hasBeenAdmitted = true
   }

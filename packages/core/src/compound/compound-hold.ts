@@ -3,16 +3,16 @@ import type { LockLostError } from '../errors.js'
 import {
   LockHold,
   refuseIfShared,
-  refuseReleased,
   sent,
   waitsForReply,
   type Hold,
   type ReleaseOptions,
   type ReleaseOutcome,
 } from '../hold.js'
+import { refuseReleased } from '../arguments/released.js'
 import type { WhenWritten } from '../runtime/release-waits.js'
 import type { LockServices } from '../locks/services.js'
-import { checkLease, checkRequired } from '../arguments/validate.js'
+import { checkGivenLease } from '../arguments/validate.js'
 import type { HeldPart } from '../locks/while-held.js'
 import { enough, gather, reachedBy, type CompoundRule, type MemberFailure } from './compound-rule.js'
 import { inOrderOf, together, type Member, type MemberHold } from './member.js'
@@ -177,8 +177,7 @@ export class CompoundHold extends LockHold {
 
   /** Makes the lease of every member last at least `ms` from now; never shortens it. @throws as `verify` */
   async extend(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     await this.ofEnough((hold) => hold.extend(ms))
   }
 
@@ -188,8 +187,7 @@ export class CompoundHold extends LockHold {
    * @throws InvalidArgumentError also when the owner has further levels; else as `verify`
    */
   async shorten(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     refuseIfShared(this.count)
     this.isShortened = true
     await this.ofEnough((hold) => hold.shorten(ms))

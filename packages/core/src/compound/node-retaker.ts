@@ -44,12 +44,15 @@ export class NodeRetaker {
   }
 
   private follow({ acquisition }: MemberHold): void {
-    acquisition.lease.loss.afterRenewal = () => this.round()
-    // To stop the work would be wrong advice while the majority stands.
-    acquisition.lease.loss.isSpared = () => !this.hold.isOver
+    acquisition.lease.loss.majority = this
   }
 
-  private round(): void {
+  /** To stop the work would be wrong advice while the majority stands. */
+  get isHeld(): boolean {
+    return !this.hold.isOver
+  }
+
+  afterRenewal(): void {
     const { hold, terms } = this
     const { session, nodeTimeoutMs } = terms
     if (this.isTrying || hold.isOver) {

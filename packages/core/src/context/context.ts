@@ -15,8 +15,8 @@ export interface SiblingMutex {
 
 /** An entry that a call inside a context may re-enter: an acquisition, as its context sees it. */
 export interface Reenterable {
-  /** The lock this acquisition is of, see `LockProtocol.scope`. */
-  readonly scope: string
+  /** The lock that it is of. */
+  readonly protocol: { readonly scope: string }
   readonly owner: string
   /** Every level was released. */
   readonly isReleased: boolean
@@ -171,9 +171,10 @@ export class Context {
    * waiting.
    */
   keep(acquisition: Reenterable): void {
+    const { scope } = acquisition.protocol
     const slots = (this.slots ??= new Map<string, Reenterable>())
-    slots.set(acquisition.scope, acquisition)
-    const listeners = this.parked?.get(acquisition.scope)
+    slots.set(scope, acquisition)
+    const listeners = this.parked?.get(scope)
     if (listeners) {
       for (const listener of [...listeners]) {
         listener()
@@ -182,8 +183,9 @@ export class Context {
   }
 
   forget(acquisition: Reenterable): void {
-    if (this.slots?.get(acquisition.scope) === acquisition) {
-      this.slots.delete(acquisition.scope)
+    const { scope } = acquisition.protocol
+    if (this.slots?.get(scope) === acquisition) {
+      this.slots.delete(scope)
     }
   }
 }

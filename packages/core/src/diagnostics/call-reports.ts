@@ -3,7 +3,7 @@ import type { LockHolder } from '../lock-holder.js'
 import type { CallOrigins } from './call-origins.js'
 import { CallPublication, type RequestedHold } from './call-publication.js'
 import { callBegun, callEnded, callParked, holdBegun, holdEnded } from './channels.js'
-import { HoldPublication, type HeldThing } from './hold-publication.js'
+import { HoldPublication } from './hold-publication.js'
 import type { HolderInReply, LastSeenHolders } from './last-holders.js'
 import type { EndlessWait, SelfWaits } from './self-waits.js'
 import type { Position, ReportedWait, WaitReporter } from './wait-reporter.js'
@@ -84,8 +84,8 @@ export class CallReports {
   }
 
   /** Publishes that a hold begins. Null without subscribers. */
-  held(held: HeldThing, startedAt: number): HoldPublication | null {
-    return isHoldSeen() ? new HoldPublication(held, this.parts.clientId, startedAt) : null
+  held(of: RequestedHold, owner: string, startedAt: number): HoldPublication | null {
+    return isHoldSeen() ? new HoldPublication(of, owner, this.parts.clientId, startedAt) : null
   }
 
   /** Whether a refusal should name the holder's note: somebody hears of this call before it has tried again. */

@@ -1,14 +1,8 @@
 import type { LossReason } from '../errors.js'
 import { oncePerProcess } from '../runtime/once-per-process.js'
+import type { RequestedHold } from './call-publication.js'
 import { holdBegun, holdEnded } from './channels.js'
 import type { LockKind, ObservedHold } from './messages.js'
-
-/** The lock and its owner. */
-export interface HeldThing {
-  readonly lockName: string
-  readonly kind: LockKind
-  readonly owner: string
-}
 
 /** Shared by all copies of this package: a subscriber that compares serials receives the messages of all of them. */
 const published = oncePerProcess('holds published', () => ({ holds: 0 }))
@@ -18,20 +12,19 @@ export class HoldPublication implements ObservedHold {
   phase: 'begun' | 'ended' = 'begun'
   readonly lockName: string
   readonly kind: LockKind
-  readonly owner: string
   readonly serial: number
   outcome: 'released' | 'lost' | 'unknown' | undefined = undefined
   reason: LossReason | undefined = undefined
   heldMs: number | undefined = undefined
 
   constructor(
-    held: HeldThing,
+    { lockName, kind }: RequestedHold,
+    readonly owner: string,
     readonly clientId: string,
     readonly startedAt: number,
   ) {
-    this.lockName = held.lockName
-    this.kind = held.kind
-    this.owner = held.owner
+    this.lockName = lockName
+    this.kind = kind
     this.serial = published.holds += 1
     holdBegun.publish(this)
   }

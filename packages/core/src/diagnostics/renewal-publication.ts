@@ -1,10 +1,11 @@
 import type { RenewalAnswer } from '@holdfast/watchdog'
+import type { RequestedHold } from './call-publication.js'
 import { renewals } from './channels.js'
-import type { HeldThing } from './hold-publication.js'
 import type { ObservedRenewal } from './messages.js'
 
 /** A renewed lease. */
-export interface Renewed extends HeldThing {
+export interface Renewed extends RequestedHold {
+  readonly owner: string
   /** 0 when the hold has ended. */
   readonly trustedForMs: number
 }

@@ -5,11 +5,12 @@ import type { LockClient } from '../lock-client.js'
 import type { LockServices } from '../locks/services.js'
 export { ANSWER_MS, checkLevelLease, checkRenew } from '../acquire/acquire-options.js'
 export { Acquisition } from '../acquire/acquisition.js'
-export { unavailableOrThrow } from '../acquire/call-in-progress.js'
+export { unavailableOrThrow } from '../acquire/failed-try.js'
 export type { LevelRequest } from '../acquire/levels.js'
 export { ruleFor } from '../arguments/another-copy.js'
 export { checkWork, refuseGenerator, refuseLazy, refuseLazyMethod } from '../arguments/lazy-result.js'
 export { followed, nativeSignal } from '../arguments/native-signal.js'
+export { refuseReleased } from '../arguments/released.js'
 export type { KnownKeys } from '../arguments/unknown-key.js'
 export {
   checkClient,
@@ -32,7 +33,7 @@ export type { ReportedWait } from '../diagnostics/wait-reporter.js'
 export { ALONE, type AcquireTerms, type HoldChange } from '../entry/entry-commands.js'
 export { SerialQueue } from '../entry/serial-queue.js'
 export { type EventObserver, OncePerName, warn } from '../events.js'
-export { Hold, refuseIfShared, refuseReleased } from '../hold.js'
+export { Hold, refuseIfShared } from '../hold.js'
 export { looksLikeToken, stepOf } from '../inspect/inspect-all.js'
 export {
   INBOX_PREFIX,

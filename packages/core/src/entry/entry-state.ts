@@ -17,7 +17,7 @@ export interface SentCommand extends CommandStamp {
 }
 
 /** The parts of a grant that only some locks have. */
-interface GrantExtras {
+export interface GrantExtras {
   /** The fencing token of the acquisition. */
   readonly token?: string | undefined
   /** Replicas that acknowledged it, if replicas count. */

@@ -52,8 +52,6 @@ export interface LeaseOfHolder {
 /** The acquisition that has the entry now. */
 export interface Holder extends RemainingLevels {
   readonly owner: string
-  /** The lock's key in Redis. */
-  readonly key: string
   readonly rule: ReentryRule
   /** The note of the hold, stored when Redis has its name. */
   readonly note: NoteRequest | undefined

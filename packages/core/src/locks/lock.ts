@@ -1,5 +1,6 @@
-import { obtain, type AcquireRequest, type Finish as FinishCall } from '../acquire/acquire-call.js'
+import type { AcquireRequest, Finish as FinishCall } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
+import { obtain } from '../acquire/obtain.js'
 import { enclosingAcquisition } from '../acquire/reentry.js'
 import type { CallSite } from '../context/context.js'
 import { siteToRelease } from '../context/ambient.js'

@@ -79,7 +79,7 @@ function enter<T>(parts: readonly HeldPart[], frames: Frame[], callback: () => T
   if (only && parts.length === 1) {
     // One lock, the hot path: no maps.
     const { session, site, acquisition } = only
-    const frame = new Frame(site.context, site.frame, acquisition.scope, acquisition)
+    const frame = new Frame(site.context, site.frame, acquisition.protocol.scope, acquisition)
     frames.push(frame)
     return session.contexts.enter({ context: site.context, frame }, callback)
   }
@@ -87,7 +87,7 @@ function enter<T>(parts: readonly HeldPart[], frames: Frame[], callback: () => T
   for (const part of parts) {
     const { session, site, acquisition } = part
     const outer = innermost.get(session.contexts) ?? site
-    const frame = new Frame(outer.context, outer.frame, acquisition.scope, acquisition)
+    const frame = new Frame(outer.context, outer.frame, acquisition.protocol.scope, acquisition)
     frames.push(frame)
     part.frame = frame
     innermost.set(session.contexts, { context: outer.context, frame })
@@ -100,8 +100,8 @@ function enter<T>(parts: readonly HeldPart[], frames: Frame[], callback: () => T
   return run()
 }
 
-function leave({ session, acquisition, siblingMutex, site }: HeldPart): void {
-  acquisition.leaveTo(site.context)
+function leave({ session, acquisition, siblingMutex }: HeldPart): void {
+  acquisition.leaveToContext()
   releaseSiblingMutex(session, siblingMutex)
 }
 

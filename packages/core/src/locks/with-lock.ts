@@ -1,11 +1,11 @@
-import { obtain } from '../acquire/acquire-call.js'
+import type { Busy, Held } from '../acquire/acquire-call.js'
 import type { AcquireOptions } from '../acquire/acquire-options.js'
+import { obtain } from '../acquire/obtain.js'
 import type { LockServices } from './services.js'
 import type { Context, CallSite } from '../context/context.js'
 import type { Hold } from '../hold.js'
 import { checkCallback } from '../arguments/validate.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
-import type { Busy, Held } from '../acquire/call-in-progress.js'
 import { whileHeld } from './while-held.js'
 
 export interface WithLockCall {

@@ -4,7 +4,7 @@ import type { NoteRequest } from '../scripts/note.js'
 
 /** The caller's request; without `leaseMs` the watchdog renews. */
 interface LeaseRequest {
-  readonly leaseMs: number | undefined
+  readonly limits: { readonly leaseMs: number | undefined }
   readonly note?: NoteRequest | undefined
 }
 
@@ -34,10 +34,8 @@ async function confirmGrant(entry: LockEntry, request: LeaseRequest): Promise<vo
   entry.holder.onGrantConfirmed()
 }
 
-function confirm(
-  entry: LockEntry,
-  { leaseMs = entry.holder.lease.ttlMs, note }: LeaseRequest,
-): Promise<void> {
+function confirm(entry: LockEntry, { limits, note }: LeaseRequest): Promise<void> {
+  const { leaseMs = entry.holder.lease.ttlMs } = limits
   if (note) {
     return entry.serial.runExclusive(() => describe(entry, leaseMs, note))
   }

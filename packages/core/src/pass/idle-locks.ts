@@ -9,7 +9,6 @@ import type { ReleaseReply } from '../scripts/lock.js'
 
 /** The acquisition whose holder released the lock, and left it idle. */
 export interface IdleHolder {
-  readonly key: string
   readonly protocol: LingeringLock
   readonly field: { isNamed(owner: string): boolean }
   /** A message reports a forced release: nobody gets it until Redis has said whether that is true. */
@@ -92,12 +91,13 @@ export class IdleLocks {
    *   taken again and again here, or somebody else wants it
    */
   keep(holder: IdleHolder, localPass: LocalPass, watch: Watch): boolean {
-    if (this.isClosed || !localPass.mayLinger(watch) || !this.isWorthIt(holder.key, localPass)) {
+    const { key } = holder.protocol
+    if (this.isClosed || !localPass.mayLinger(watch) || !this.isWorthIt(key, localPass)) {
       return false
     }
     const epoch = this.parts.runner.connectionEpoch
-    this.idle.set(holder.key, { holder, localPass, watch, epoch })
-    localPass.beginToLinger(() => this.end(holder.key, localPass))
+    this.idle.set(key, { holder, localPass, watch, epoch })
+    localPass.beginToLinger(() => this.end(key, localPass))
     return true
   }
 
@@ -198,15 +198,15 @@ export class IdleLocks {
   }
 
   private release({ holder, localPass }: IdleLock): Promise<void> {
-    const { key, protocol } = holder
+    const { key } = holder.protocol
     this.idle.delete(key)
-    this.mayBeHeardHere(protocol)
+    this.mayBeHeardHere(holder.protocol)
     localPass.endToLinger()
     // Before the command is sent, whatever its outcome.
     holder.endLease()
     return this.leaves(
       key,
-      holder.releaseIdle().then((reply) => this.released(protocol, reply)),
+      holder.releaseIdle().then((reply) => this.released(holder.protocol, reply)),
     )
   }
 }

@@ -56,6 +56,7 @@ export interface PassServices extends EntryServices {
 
 /** A lock that may be passed on. */
 interface PassedLock {
+  readonly key: string
   /** Null when every acquisition has to go through Redis. */
   readonly passing: LocalPassing | null
   /** Whether this client has a waiter for it. */
@@ -103,8 +104,13 @@ export class LocalPass {
   }
 
   /** Whether the next caller has a place in Redis's queue. */
-  get isAlongRedisQueue(): boolean {
+  private get isAlongRedisQueue(): boolean {
     return this.protocol.passing?.localQueue === null
+  }
+
+  /** Whether Redis has nothing of the next caller, or its place in the queue alone. */
+  mayReplace(entry: LockEntry): boolean {
+    return this.isAlongRedisQueue ? entry.isOnlyInLine : entry.isUntouched
   }
 
   /** The request for the wanted lease has no reply yet. */
@@ -221,7 +227,7 @@ export class LocalPass {
 
   passTo(next: Holder): void {
     this.entry.passTo(next, this.isAlongRedisQueue)
-    this.session.lastHolders.wentTo(next.key, next.owner, next.note?.traceparent)
+    this.session.lastHolders.wentTo(this.protocol.key, next.owner, next.note?.traceparent)
     this.followSoon()
   }
 

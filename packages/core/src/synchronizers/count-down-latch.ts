@@ -1,5 +1,5 @@
 import type { Attempt, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow } from '../acquire/call-in-progress.js'
+import { unavailableOrThrow } from '../acquire/failed-try.js'
 import { latchChannel, localName } from '../keys.js'
 import { unansweredWait } from '../redis/failures.js'
 import { countDown, deleteLatch } from '../scripts/latch.js'

@@ -10,7 +10,7 @@ import {
 import type { CallDefaults } from '../acquire/acquire-options.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { checkWork } from '../arguments/lazy-result.js'
-import { checkLease, checkOneOf, checkOptions, checkRequired } from '../arguments/validate.js'
+import { checkLease, checkOneOf, checkOptions, checkGivenLease } from '../arguments/validate.js'
 import { randomHex } from '../runtime/runtime.js'
 import { ExpirablePermits } from './expirable-permits.js'
 import { borrow } from '../client/borrowed-permits.js'
@@ -138,8 +138,7 @@ export class PermitExpirableSemaphore extends ExpirablePermits {
    * @throws InvalidArgumentError, RedisUnavailableError, WrongTypeError, ClientClosedError
    */
   async updateLeaseTime(id: string, leaseMs: number): Promise<boolean> {
-    checkRequired('leaseMs', leaseMs)
-    checkLease('leaseMs', leaseMs)
+    checkGivenLease('leaseMs', leaseMs)
     checkId(id)
     return this.counter.attempt((given) => updateLease(this.session.runner, { ...given, id, leaseMs }))
   }

@@ -1,5 +1,5 @@
 import type { Attempt, Place, WaitOutcome, WaitRequest } from '@holdfast/waiter'
-import { unavailableOrThrow } from '../acquire/call-in-progress.js'
+import { unavailableOrThrow } from '../acquire/failed-try.js'
 import { LineBound } from '../acquire/line-bound.js'
 import type { CallPublication } from '../diagnostics/call-publication.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
@@ -147,7 +147,7 @@ export class PermitWait<T> implements ReportedWait {
     const { publication, startedAt } = this
     const { maxWaiting, waitMs } = this.options
     if (maxWaiting !== undefined && waitMs !== 0) {
-      const wanted = { lockName, key, what: 'Semaphore', holder: () => undefined }
+      const wanted = { lockName, key, what: 'Semaphore' }
       this.bound = new LineBound(this.session, wanted, { queue, topic }, maxWaiting)
     }
     const wait: WaitRequest<T> = {

@@ -1,10 +1,11 @@
 import { refuseLazy } from '../arguments/lazy-result.js'
+import { refuseReleased } from '../arguments/released.js'
 import type { Watch } from '@holdfast/watchdog'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
-import { LockLostError, NotLockOwnerError, type LeaseEnd, type LossReason } from '../errors.js'
+import { LockLostError, type LeaseEnd, type LossReason } from '../errors.js'
 import { Loss } from '../acquire/held-lease.js'
 import type { SynchronizerServices } from './services.js'
-import { checkLease, checkRequired } from '../arguments/validate.js'
+import { checkGivenLease } from '../arguments/validate.js'
 import type { WhenWritten } from '../runtime/release-waits.js'
 import { showsOnly } from '../runtime/shows-only.js'
 
@@ -94,8 +95,7 @@ export class Permit {
    *   renewed
    */
   async updateLease(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     return this.afterUpdates(() => this.update(ms))
   }
 
@@ -104,8 +104,7 @@ export class Permit {
    * @throws LockLostError, RedisUnavailableError, NotLockOwnerError after a release
    */
   async extend(ms: number): Promise<void> {
-    checkRequired('ms', ms)
-    checkLease('ms', ms)
+    checkGivenLease('ms', ms)
     return this.afterUpdates(() => this.ask(ms))
   }
 
@@ -167,7 +166,7 @@ export class Permit {
     this.session.borrowedPermits.add(this)
     this.renews = renew
     this.trust(sentAt, this.ttlMs, renew)
-    this.publication = this.session.reports.held(this, this.session.runtime.now())
+    this.publication = this.session.reports.held(this, this.id, this.session.runtime.now())
     return this
   }
 
@@ -226,10 +225,8 @@ export class Permit {
 
   private throwIfOver(): void {
     this.lossByNow.throwIfSet()
-    if (this.released) {
-      const why = 'this permit was released. Use a permit only before its release()'
-      throw new NotLockOwnerError(this.lockName, why, { owner: this.id })
-    }
+    const { released: wasReleased, lockName, id: owner } = this
+    refuseReleased({ wasReleased, lockName, owner }, 'permit')
   }
 
   private async update(ms: number): Promise<void> {

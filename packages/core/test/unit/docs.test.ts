@@ -299,6 +299,13 @@ describe('docs/architecture.md', () => {
   const page = 'docs/architecture.md'
   const source = 'packages/core/src'
 
+  it('begins with the steps of one call, as they are in the code', () => {
+    const [, steps = ''] =
+      /```ts no-run\nclass Contention<T> \{\n([^]*?)\}\n```/.exec(section(page, 'One call')) ?? []
+    expect(steps.split('\n').length).toBeGreaterThan(30)
+    expect(read(`${source}/acquire/obtain.ts`)).toContain(steps)
+  })
+
   it('draws every room of core', () => {
     const [, picture = ''] = /```([^]*?)```/.exec(section(page, 'The rooms of core')) ?? []
     const rooms = new Set(

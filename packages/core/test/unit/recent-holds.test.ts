@@ -32,7 +32,7 @@ function had(heldMs: number, reply: ReleaseReply = toldTo(4), isListening = fals
 }
 
 const ending = (heldMs: number, protocol = LOCK): void =>
-  recent.ending({ protocol, heldSince: clock.now() - heldMs }, clock.now())
+  recent.ending({ protocol, lease: { heldSince: clock.now() - heldMs } }, clock.now())
 const announced = (): number => Math.round(100 * recent.standsBackMs(LOCK, 'message')) / 100
 const entering = (): number => recent.standsBackMs(LOCK, 'entering')
 const announcements = (count: number): number[] => Array.from({ length: count }, announced)

@@ -133,6 +133,7 @@ describe('waits that are told of', () => {
       }),
       runner: { plight: { isConnected: true, trouble: undefined, advice: '' } },
       nextThreadId: () => 1,
+      assertOpen: () => undefined,
     }
     const request = { options: {}, defaultWaitMs: undefined, site: null, ofCallback: false, bare: null }
     const protocol = { lockName: 'a', key: 'key' } as LockProtocol

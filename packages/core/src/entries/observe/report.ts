@@ -183,13 +183,14 @@ class Reporter implements Reporting, EventObserver {
   private text(): string {
     const { now, everyMs } = this
     const held = this.session.held.all
-    const longest = held.length > MOST_TOLD ? held.sort((a, b) => a.heldSince - b.heldSince) : held
+    const longest =
+      held.length > MOST_TOLD ? held.sort((a, b) => a.lease.heldSince - b.lease.heldSince) : held
     const waits = this.waitsByName(now)
     return textOf({
       everyMs,
       held: held.length,
-      holds: longest.slice(0, MOST_TOLD).map(({ lockName, owner, kind, heldSince }) => {
-        return { lockName, owner, kind, heldMs: Math.max(0, now - heldSince) }
+      holds: longest.slice(0, MOST_TOLD).map(({ lockName, owner, protocol, lease }) => {
+        return { lockName, owner, kind: protocol.kind, heldMs: Math.max(0, now - lease.heldSince) }
       }),
       waiting: this.waits.size,
       waits: waits.slice(0, MOST_TOLD),
@@ -213,8 +214,8 @@ class Reporter implements Reporting, EventObserver {
     const { now } = this
     const held = this.session.held.all
       .filter(({ lockName }) => lockName === name)
-      .map(({ owner, kind, heldSince }): Present => {
-        return { type: 'held', owner, kind, forMs: now - heldSince }
+      .map(({ owner, protocol, lease }): Present => {
+        return { type: 'held', owner, kind: protocol.kind, forMs: now - lease.heldSince }
       })
     const waiting = [...this.waits]
       .filter(([{ lockName }]) => lockName === name)

@@ -202,7 +202,11 @@ export class Flight<T> implements AwaitedRun<T> {
     protocol.awaited = this.validity.awaited
     const acquisition = new Acquisition(session, protocol, null, ALONE)
     const note = session.options.describeHolds && noteWish(session.options.describeHolds, undefined)
-    const request: LevelRequest = { leaseMs, renews: true, waitMs: undefined, ofCallback: false, note }
+    const request: LevelRequest = {
+      limits: { leaseMs, renews: true, waitMs: undefined },
+      ofCallback: false,
+      note,
+    }
     const attempt = () => {
       const lookedAt = { asOf: this.validity.next() }
       return acquisition.tryFirst(request, {

@@ -72,7 +72,8 @@ export async function adopt(
     session.lastHolders.noteLease(leaseMs)
   }
   const origin = session.reports.origin('adopt')
-  const adopting = adoptAs(traveller, { leaseMs, renews: renew, waitMs: 0, ofCallback: false, note })
+  const limits = { leaseMs, renews: renew, waitMs: 0 }
+  const adopting = adoptAs(traveller, { limits, ofCallback: false, note })
   // To its end, so that a client that closes meanwhile releases what a late reply says it has.
   session.background.run(adopting)
   const hold = await adopting
@@ -94,7 +95,7 @@ async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promi
     if (!hold) {
       throw new LockLostError({ lockName: name, owner: acquisition.owner, reason: 'expired' })
     }
-    acquisition.keepIn(context)
+    acquisition.keepInContext()
     return hold
   } catch (error) {
     // Something else has the name of the lock: the hash is gone, and with it the lock that was handed over.

@@ -67,7 +67,7 @@ interface TravellingHold {
 function travellingHold(hold: unknown): TravellingHold {
   if (hold instanceof Hold && hold.acquisition instanceof Acquisition) {
     const { acquisition } = hold
-    const { kind } = acquisition
+    const { kind } = acquisition.protocol
     if (travels(kind)) {
       return { mine: hold, kind, acquisition }
     }
@@ -120,7 +120,7 @@ async function keepForToken(
 function endForSuccessor(acquisition: Acquisition, hold: Hold): void {
   const { lockName, owner, lease } = acquisition
   hold.endHandedOver()
-  acquisition.end(hold)
+  acquisition.takeOff(hold)
   lease.loss.set(new LockLostError({ lockName, owner, reason: 'handed-over' }))
 }
 
