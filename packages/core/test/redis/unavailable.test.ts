@@ -481,7 +481,10 @@ describe('the subscriber’s connection is killed', () => {
   it('the waiter still gets the lock, although it heard no message (I4)', async () => {
     const locks = await rig.client({ resyncInterval: 20_000 })
     for (let round = 0; round < 3; round += 1) {
+      await rig.server.resetStats()
       const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
+      // It looks once more when it is subscribed.
+      await eventually(async () => (await rig.server.commandStats()).get('evalsha') === 2)
       // At one moment: the message goes to nobody.
       const results = await rig.admin
         .multi()
