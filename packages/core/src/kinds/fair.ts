@@ -31,6 +31,7 @@ const DOES_NOT_WAIT = '-1'
 export class FairProtocol extends HashProtocol implements LocalPassing, GrantedLock {
   readonly kind: LockKind = 'fair'
   readonly localQueue = null
+  override readonly passing: LocalPassing | null = this.session.fairQueue.rejoins && this
   readonly standsBehindForeign = true
   readonly boundsLine = true
   private readonly line: FairLine
@@ -94,10 +95,6 @@ export class FairProtocol extends HashProtocol implements LocalPassing, GrantedL
     if (!isUnknown && arrival === NOT_IN_LINE) {
       this.session.fairQueue.leave(owner)
     }
-  }
-
-  override get passing(): LocalPassing | null {
-    return this.session.fairQueue.rejoins ? this : null
   }
 
   /** Skips waiters that have left; stops at one whose own try is on its way to Redis. */

@@ -41,6 +41,7 @@ export abstract class HashProtocol implements LockProtocol {
   readonly key: string
   readonly shared: boolean = false
   readonly reentersLocally: boolean = false
+  readonly passing: LocalPassing | null = null
   private readonly tombstonePrefix: string
 
   constructor(
@@ -65,10 +66,6 @@ export abstract class HashProtocol implements LockProtocol {
 
   get scope(): string {
     return this.key
-  }
-
-  get passing(): LocalPassing | null {
-    return null
   }
 
   ownerOf(threadId: number): string {

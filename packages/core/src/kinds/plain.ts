@@ -15,7 +15,8 @@ import { SingleOwnerProtocol } from './single-owner.js'
 /** Redisson's RLock. Its releases may grant it to a waiter in Redis's queue, and its client may pass it on. */
 export class PlainProtocol extends SingleOwnerProtocol implements LocalPassing, GrantedLock {
   readonly kind: LockKind = 'reentrant'
-  private readonly passesOn: boolean
+  readonly localQueue = this.key
+  override readonly passing: LocalPassing | null
 
   constructor(
     session: KindServices,
@@ -25,7 +26,7 @@ export class PlainProtocol extends SingleOwnerProtocol implements LocalPassing, 
   ) {
     super(session, lockName, foreignLocks)
     const { localPassing, replicas } = session.options
-    this.passesOn = localPassing && !replicas
+    this.passing = localPassing && !replicas ? this : null
   }
 
   override ownerOf(threadId: number): string {
@@ -97,14 +98,6 @@ export class PlainProtocol extends SingleOwnerProtocol implements LocalPassing, 
 
   leaveLine(owner: string): void {
     this.session.background.run(leave(this.session.runner, this, owner))
-  }
-
-  override get passing(): LocalPassing | null {
-    return this.passesOn ? this : null
-  }
-
-  get localQueue(): string {
-    return this.key
   }
 
   offer(passed: PassedHold): boolean {

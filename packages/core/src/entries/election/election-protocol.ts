@@ -14,6 +14,7 @@ import { release } from './scripts.js'
  * inside the process: every term has an owner, a token and data of its own in Redis.
  */
 export class ElectionProtocol extends FairProtocol {
+  override readonly passing = null
   /** Client id of the candidate that its release prefers; '': the first in the queue. */
   successor = ''
 
@@ -22,10 +23,6 @@ export class ElectionProtocol extends FairProtocol {
     { lockName, foreignLocks }: Pick<LockProtocol, 'lockName' | 'foreignLocks'>,
   ) {
     super(session, lockName, foreignLocks)
-  }
-
-  override get passing(): null {
-    return null
   }
 
   override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {

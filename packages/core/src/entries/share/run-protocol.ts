@@ -42,6 +42,8 @@ export const NOTHING_RAN: Leaving = { stored: { kind: 'n', text: '' }, freshMs: 
  * the lease, its renewal, trust and late copies, is as for any lock.
  */
 export class RunProtocol extends PlainProtocol {
+  /** Passed on in memory, the lock would leave no result. */
+  override readonly passing = null
   /** Where a result is announced: that of the lock's releases. */
   readonly doorbell: string
   /** By the latest reply. */
@@ -60,11 +62,6 @@ export class RunProtocol extends PlainProtocol {
   ) {
     super(session, lockName, 'error')
     this.doorbell = unlockChannel(this.key)
-  }
-
-  /** Passed on in memory, the lock would leave no result. */
-  override get passing(): null {
-    return null
   }
 
   override acquire<T>(
