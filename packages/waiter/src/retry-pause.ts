@@ -2,6 +2,8 @@ import type { LineSetting } from './line-setting.js'
 import type { Attempt } from './wait-request.js'
 
 const firstPauseMs = 50
+/** However long a resync interval is: a server that answers with errors does not tell when it takes commands again. */
+const longestPauseMs = 1_000
 
 /** The pause after a refusal, ms: the hint, at most a resync interval, and never a busy loop. */
 export function pauseAfterRefusal(retryAfterMs: number | undefined, resyncIntervalMs: number): number {
@@ -13,11 +15,11 @@ export function pauseAfterRefusal(retryAfterMs: number | undefined, resyncInterv
 }
 
 /**
- * The pause after the `failures`-th attempt in a row without a reply, ms: doubles, up to a resync interval. `random`
- * in [0, 1) spreads clients that lost the same server at the same moment.
+ * The pause after the `failures`-th attempt in a row without a reply, ms: doubles, up to a resync interval or a
+ * second. `random` in [0, 1) spreads clients that lost the same server at the same moment.
  */
 export function pauseAfterFailure(failures: number, resyncIntervalMs: number, random: number): number {
-  const growing = Math.min(firstPauseMs * 2 ** Math.max(failures - 1, 0), resyncIntervalMs)
+  const growing = Math.min(firstPauseMs * 2 ** Math.max(failures - 1, 0), resyncIntervalMs, longestPauseMs)
   return Math.max(growing * (0.5 + random / 2), 1)
 }
 

@@ -13,6 +13,8 @@ const MOST_PASSES = 100
 const LONGEST_MS = 5
 /** How long the callers of a client that has used up its bounds yield to other clients, ms. */
 const STAND_BACK_MS = 5
+/** In place of a timer that has fired: one that fires a little early, under a holder, would never end the next time. */
+const LINGERED = { cancel: (): void => undefined }
 
 /** For how long a lock that this client has had since then may go from caller to caller, ms. */
 export function passesForMs(since: number, now: number): number {
@@ -78,7 +80,7 @@ export class LocalPass {
   private isFollowing = false
   /** The callers of this client are yielding to others. */
   private isYielding = false
-  /** Ends the time for which it lingers; set when it first does. */
+  /** Ends the time for which it lingers; set when it first does. `LINGERED` once it has fired. */
   private endOfLinger: { cancel(): void } | null = null
   /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
   private leaseIsOnlyAGrant = false
@@ -199,7 +201,7 @@ export class LocalPass {
    */
   mayLinger(watch: Watch): boolean {
     const { entry, session } = this
-    if (!entry.isAtRest || this.isUnconfirmed) {
+    if (!entry.isAtRest || this.isUnconfirmed || this.endOfLinger === LINGERED) {
       return false
     }
     // I3: as in a pass.
@@ -213,7 +215,10 @@ export class LocalPass {
   /** It keeps the process alive meanwhile: a natural exit leaves nothing in Redis. */
   beginToLinger(end: () => void): void {
     const { runtime } = this.session
-    this.endOfLinger ??= runtime.setTimer(this.lingersForMs(runtime.now()), end)
+    this.endOfLinger ??= runtime.setTimer(this.lingersForMs(runtime.now()), () => {
+      this.endOfLinger = LINGERED
+      end()
+    })
   }
 
   endToLinger(): void {

@@ -82,6 +82,17 @@ describe('a lock that this client takes again and again', () => {
     expect(client.sent()).toEqual(['release'])
   })
 
+  it('is released by whoever has it when its timer fires a little early, as those of Node do', async () => {
+    const time = new ManualClock()
+    const setTimer: typeof time.setTimer = (delayMs, fire) => time.setTimer(delayMs - 0.5, fire)
+    const client = await lingerer({ runtime: { now: time.now, wallNow: time.wallNow, setTimer } })
+    await idleAt(client)
+    const hold = await client.locks.getLock(NAME).acquire()
+    await time.advance(LINGER_MS - 0.2)
+    await hold.release()
+    expect(await isFree()).toBe(true)
+  })
+
   it('is renamed and released as ever by whoever has it when the bound ends', async () => {
     const client = await lingerer()
     await idleAt(client)

@@ -21,6 +21,13 @@ describe('the pause after no answer', () => {
     expect(pauses).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000])
   })
 
+  it.each([
+    ['a resync', 500, 500],
+    ['a second, where a resync is longer', 20_000, 1_000],
+  ])('is never longer than %s', (_what, resyncMs, longestMs) => {
+    expect(pauseAfterFailure(40, resyncMs, 1)).toBe(longestMs)
+  })
+
   it('spreads over its upper half', () => {
     expect(pauseAfterFailure(1, 1_000, 0)).toBe(25)
     expect(pauseAfterFailure(1, 1_000, 0.5)).toBe(37.5)
