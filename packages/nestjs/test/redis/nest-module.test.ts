@@ -130,10 +130,9 @@ describe('LocksModule', () => {
         expect((await app.get(Orders).pay('1')).startsWith(locks.clientId)).toBe(true)
       },
     )
-    const admin = redis.connection()
     await eventually(
       async () =>
-        String(await admin.client('LIST'))
+        String(await redis.admin.client('LIST'))
           .trim()
           .split('\n').length === 1,
     )
