@@ -70,23 +70,11 @@ const scanWords = (w) =>
     return [chosen, value[chosen.toUpperCase()] ?? w.pick(['1000', '0', 'x'])]
   })
 
-const pattern = (w) =>
-  w.pick([
-    '*',
-    'ch:*',
-    '?h:x',
-    'in:h~[ab]',
-    '[^c]*',
-    'ch:[a-y]',
-    'ch\\:x',
-    'news',
-    '',
-    '[',
-    'n[',
-    '[]',
-    '**x',
-    'L:[x-a]',
-  ])
+const PATTERNS = [
+  ...'* ch:* ?h:x in:h~[ab] [^c]* ch:[a-y] ch\\:x news'.split(' '),
+  ...['', '[', 'n[', '[]', '**x', 'L:[x-a]'],
+]
+const pattern = (w) => w.pick(PATTERNS)
 
 const expiring = (how) => (w) => [
   w.key(),
@@ -98,26 +86,26 @@ const keys = (w) => some(w, 1, 3, w.key)
 const between = (w) => [w.key(), w.place(), w.place(), ...(w.chance(0.5) ? rangeWords(w) : [])]
 const byScore = (w) => [w.key(), bound(w), bound(w), ...(w.chance(0.5) ? rangeWords(w) : [])]
 const count = (w) => (w.chance(0.2) ? w.number() : w.place())
+const fields = (w) => {
+  const name = w.key()
+  return [name, ...pairs(w, name), ...(w.chance(0.05) ? ['odd'] : [])]
+}
+const pushed = (w) => [w.key(), ...some(w, 1, 3, w.text)]
+const popped = (w) => [w.key(), ...(w.chance(0.3) ? [count(w)] : [])]
+
+/** Commands whose arguments are alike. */
+const alike = (names, args) => Object.fromEntries(names.split(' ').map((name) => [name, args]))
 
 /** Half a moment, as notes and tokens have them, could not be told from a count. */
 const timelessKey = (w) => w.key().replace(/^[KN]:/, 'k:')
 
 /** @type {Record<string, (w: Words) => Word[]>} */
 const ON_KEYS = {
-  ...{
-    get: key,
-    getdel: key,
-    strlen: key,
-    incr: key,
-    decr: key,
-    llen: key,
-    hlen: key,
-    hkeys: key,
-    hvals: key,
-  },
-  ...{ hgetall: key, zcard: key, type: key, persist: key, ttl: key, pttl: key, pexpiretime: key },
-  ...{ mget: keys, del: keys, unlink: keys, exists: keys, zrange: between, zrevrange: between },
-  ...{ zrangebyscore: byScore, zrevrangebyscore: byScore },
+  ...alike('get getdel strlen incr decr llen hlen hkeys hvals', key),
+  ...alike('hgetall zcard type persist ttl pttl pexpiretime', key),
+  ...alike('mget del unlink exists', keys),
+  ...alike('zrange zrevrange', between),
+  ...alike('zrangebyscore zrevrangebyscore', byScore),
   set: (w) => [w.key(), w.chance(0.3) ? w.number() : w.text(), ...setWords(w)],
   setnx: (w) => [w.key(), w.number()],
   setrange: (w) => [timelessKey(w), w.chance(0.2) ? w.hostileNumber() : w.count(), w.text()],
@@ -125,14 +113,7 @@ const ON_KEYS = {
   append: (w) => [w.key(), w.text()],
   incrby: (w) => [w.key(), w.number()],
   decrby: (w) => [w.key(), w.number()],
-  hset: (w) => {
-    const name = w.key()
-    return [name, ...pairs(w, name), ...(w.chance(0.05) ? ['odd'] : [])]
-  },
-  hmset: (w) => {
-    const name = w.key()
-    return [name, ...pairs(w, name), ...(w.chance(0.05) ? ['odd'] : [])]
-  },
+  ...alike('hset hmset', fields),
   hsetnx: (w) => {
     const name = w.key()
     return [name, w.field(), fieldValue(w, name)]
@@ -145,10 +126,8 @@ const ON_KEYS = {
   hget: (w) => [w.key(), w.field()],
   hmget: (w) => [w.key(), ...some(w, 1, 3, w.field)],
   hexists: (w) => [w.key(), w.field()],
-  rpush: (w) => [w.key(), ...some(w, 1, 3, w.text)],
-  lpush: (w) => [w.key(), ...some(w, 1, 3, w.text)],
-  lpop: (w) => [w.key(), ...(w.chance(0.3) ? [count(w)] : [])],
-  rpop: (w) => [w.key(), ...(w.chance(0.3) ? [count(w)] : [])],
+  ...alike('rpush lpush', pushed),
+  ...alike('lpop rpop', popped),
   lindex: (w) => [w.key(), count(w)],
   lrange: (w) => [w.key(), count(w), count(w)],
   linsert: (w) => [w.key(), word(w, 'BEFORE', 'AFTER', 'NO'), w.text(), w.text()],

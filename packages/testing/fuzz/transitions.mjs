@@ -188,6 +188,11 @@ const READ_WRITE = {
   ],
 }
 
+const countedDown = (c) => [
+  [c.counter, c.operations],
+  [...c.operation, c.channel, c.publish],
+]
+
 /** @type {Record<string, Transition>} */
 const COUNTING = {
   'counter/cancel': (c, w) => [
@@ -199,14 +204,8 @@ const COUNTING = {
     [c.counter, c.operations],
     [...c.operation, w.count(), w.pick(['0', c.ttl]), c.channel, c.publish, '1'],
   ],
-  'latch/count-down': (c) => [
-    [c.counter, c.operations],
-    [...c.operation, c.channel, c.publish],
-  ],
-  'latch/delete': (c) => [
-    [c.counter, c.operations],
-    [...c.operation, c.channel, c.publish],
-  ],
+  'latch/count-down': countedDown,
+  'latch/delete': countedDown,
   'semaphore/acquire': (c, w) => [
     [c.counter, c.operations],
     [...c.operation, w.count()],
@@ -223,6 +222,10 @@ const COUNTING = {
 }
 
 const permits = (c) => [c.counter, c.ends, c.operations]
+const released = (c) => [
+  permits(c),
+  [...c.operation, c.channel, c.publish, c.permit(), ...c.perhaps(c.permit())],
+]
 
 /** @type {Record<string, Transition>} */
 const PERMITS = {
@@ -230,18 +233,12 @@ const PERMITS = {
     permits(c),
     [...c.operation, c.channel, c.publish, w.pick(['0', c.lease]), c.permit(), ...c.perhaps(c.permit())],
   ],
-  'permit-semaphore/cancel': (c) => [
-    permits(c),
-    [...c.operation, c.channel, c.publish, c.permit(), ...c.perhaps(c.permit())],
-  ],
+  'permit-semaphore/cancel': released,
   'permit-semaphore/count': (c) => [
     [c.counter, c.ends],
     [c.channel, c.publish],
   ],
-  'permit-semaphore/release': (c) => [
-    permits(c),
-    [...c.operation, c.channel, c.publish, c.permit(), ...c.perhaps(c.permit())],
-  ],
+  'permit-semaphore/release': released,
   'permit-semaphore/renew': (c) => [[c.ends], [c.lease, c.permit()]],
   'permit-semaphore/set': (c, w) => [permits(c), [...c.operation, c.channel, c.publish, w.count()]],
   'permit-semaphore/update-lease': (c) => [

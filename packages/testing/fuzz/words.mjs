@@ -22,23 +22,10 @@ const HOSTILE_NUMBERS = [
 /** Without those that 7.0 takes for scores or bounds and later releases do not, or the other way round (-+inf). */
 const HOSTILE_SCORES = HOSTILE_NUMBERS.filter((each) => !/x|^ |^\+inf/.test(each))
 const HOSTILE_TEXTS = [
-  ...[
-    '',
+  ...['', ' ', 'abc', '\xff\x00\x01', 'a\r\nb', 'x'.repeat(300)],
+  ...'%s %d [ * (1 2:1 null {} [1,2] " {"state":"running"} {"a": h~a : h~a: :1 a:b:c mode read floor'.split(
     ' ',
-    'abc',
-    '\xff\x00\x01',
-    'a\r\nb',
-    'x'.repeat(300),
-    '%s',
-    '%d',
-    '[',
-    '*',
-    '(1',
-    '2:1',
-    'null',
-    '{}',
-  ],
-  ...'[1,2] " {"state":"running"} {"a": h~a : h~a: :1 a:b:c mode read floor'.split(' '),
+  ),
   ...[':heard', ':awaits', 'alive:h~a:1', '\xc3\xa9', '1732365600123 - h~a:1', '5 5 gh2:ab', '2:grant:x'],
 ]
 

@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { afterEach, beforeEach, expect } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import {
   type Attempt,
@@ -28,13 +28,18 @@ export class Caller {
   private readonly inFlight: { resolve: (answer: Attempt<string>) => void; reject: (e: unknown) => void }[] =
     []
 
-  constructor(rig: Rig, waiter: Waiter, request: Partial<WaitRequest<string>>, script: Attempt<string>[]) {
+  constructor(
+    private readonly clock: ManualClock,
+    waiter: Waiter,
+    request: Partial<WaitRequest<string>>,
+    script: Attempt<string>[],
+  ) {
     this.place = waiter.enter<string>({
       queue: 'q',
       topic: 't',
       attempt: () => {
         this.attempts += 1
-        this.attemptedAt.push(rig.clock.now())
+        this.attemptedAt.push(clock.now())
         const answer = script.shift()
         if (answer) return Promise.resolve(answer)
         return new Promise((resolve, reject) => this.inFlight.push({ resolve, reject }))
@@ -54,6 +59,12 @@ export class Caller {
     this.inFlight.shift()!.resolve(answer)
   }
 
+  /** The same, and what follows from it. */
+  answered(answer: Attempt<string>): Promise<void> {
+    this.answer(answer)
+    return this.clock.settle()
+  }
+
   failAttempt(error: unknown): void {
     this.inFlight.shift()!.reject(error)
   }
@@ -70,7 +81,7 @@ export class Rig {
   }
 
   enter(request: Partial<WaitRequest<string>> = {}, ...script: Attempt<string>[]): Caller {
-    return new Caller(this, this.waiter, request, script)
+    return new Caller(this.clock, this.waiter, request, script)
   }
 
   /** A head that sleeps on a confirmed subscription: refused twice, the last time just now. */
@@ -92,4 +103,15 @@ export class Rig {
     expect(this.source.resubscribedListeners.size).toBe(0)
     expect(this.clock.pendingTimers).toBe(0)
   }
+}
+
+/** That of the test that runs. */
+export let rig: Rig
+
+/** A rig for each test, after which nothing is left. */
+export function useRig(): void {
+  beforeEach(() => {
+    rig = new Rig()
+  })
+  afterEach(() => rig.expectNothingLeft())
 }

@@ -2,32 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as api from '../../src/index.js'
-import {
-  INBOX_PREFIX,
-  electionChannel,
-  fairQueueKeys,
-  latchChannel,
-  tombstonePrefix,
-  grantQueueKey,
-  noteKey,
-  observerChannels,
-  operationsKey,
-  ownerField,
-  permitsChannel,
-  permitTimeouts,
-  probeKey,
-  readTimeouts,
-  readWriteChannel,
-  reportKeys,
-  termsKey,
-  ticksKey,
-  tokenKey,
-  redissonWakeUpChannel,
-  unlockChannel,
-  waitingWriters,
-  keptResultKey,
-  runResultKey,
-} from '../../src/keys.js'
+import * as keys from '../../src/keys.js'
 import { resolveOptions } from '../../src/options.js'
 import { REPLAY_GUARD_TTL_MS } from '../../src/scripts/replay-guard.js'
 import * as election from '../../src/entries/election/index.js'
@@ -61,6 +36,11 @@ function unionOf(file: string, name: string): string[] {
 const spaced = (value: number): string => value.toLocaleString('en').replaceAll(',', ' ')
 
 const sorted = (values: Iterable<string>): string[] => [...values].sort()
+
+/** The commands that the scripts call, as they write them. */
+const called = Object.values(allLuaSources).flatMap((lua) =>
+  [...lua.matchAll(/(?:redis\.p?call|publish)\('(\w+)'/g)].map(([, command]) => command!),
+)
 
 describe('docs/errors.md', () => {
   const source = 'packages/core/src/errors.ts'
@@ -191,15 +171,11 @@ describe('docs/options.md', () => {
 
 describe('docs/acl.md', () => {
   it('allows the commands that the scripts call, and no others of those', () => {
-    const called = Object.values(allLuaSources).flatMap((lua) =>
-      [...lua.matchAll(/(?:redis\.p?call|publish)\('(\w+)'/g)].map(([, command]) =>
-        command === 'pubsub' ? 'pubsub|numsub' : command!,
-      ),
-    )
+    const needed = called.map((command) => (command === 'pubsub' ? 'pubsub|numsub' : command))
     const [rule = ''] = /^ACL SETUSER [^`]+/m.exec(read('docs/acl.md')) ?? []
     const allowed = [...rule.matchAll(/\+([\w|]+)/g)].map(([, command]) => command!)
     const sent = ['evalsha', 'eval', 'subscribe', 'unsubscribe', 'info', 'ping', 'hello']
-    expect(sorted(allowed)).toEqual(sorted([...new Set([...called, ...sent, 'client|setname'])]))
+    expect(sorted(allowed)).toEqual(sorted(new Set([...needed, ...sent, 'client|setname'])))
   })
 })
 
@@ -223,33 +199,33 @@ describe('docs/invariants.md', () => {
 describe('docs/wire-format.md', () => {
   const page = 'docs/wire-format.md'
   const names = [
-    unlockChannel('name'),
-    tokenKey('name'),
-    `${tombstonePrefix('name')}<owner>`,
-    probeKey('name'),
-    noteKey('name'),
-    grantQueueKey('name'),
-    ...fairQueueKeys('name'),
-    redissonWakeUpChannel(unlockChannel('name'), '<owner>'),
+    keys.unlockChannel('name'),
+    keys.tokenKey('name'),
+    `${keys.tombstonePrefix('name')}<owner>`,
+    keys.probeKey('name'),
+    keys.noteKey('name'),
+    keys.grantQueueKey('name'),
+    ...keys.fairQueueKeys('name'),
+    keys.redissonWakeUpChannel(keys.unlockChannel('name'), '<owner>'),
     'turn:<owner>',
-    permitsChannel('name'),
-    permitTimeouts('name'),
-    latchChannel('name'),
-    operationsKey('name', '<clientId>'),
-    ticksKey('name'),
-    termsKey('name'),
-    electionChannel('name'),
-    keptResultKey('name'),
-    runResultKey('name', '<owner>'),
-    waitingWriters('name'),
-    readWriteChannel('name'),
-    `${readTimeouts('name', '<owner>')}:<n>`,
-    `${INBOX_PREFIX}<clientId>`,
-    reportKeys('<prefix>').clients,
-    `${reportKeys('<prefix>').reports}<clientId>`,
-    observerChannels('<prefix>').wanted,
-    observerChannels('<prefix>').events,
-    ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
+    keys.permitsChannel('name'),
+    keys.permitTimeouts('name'),
+    keys.latchChannel('name'),
+    keys.operationsKey('name', '<clientId>'),
+    keys.ticksKey('name'),
+    keys.termsKey('name'),
+    keys.electionChannel('name'),
+    keys.keptResultKey('name'),
+    keys.runResultKey('name', '<owner>'),
+    keys.waitingWriters('name'),
+    keys.readWriteChannel('name'),
+    `${keys.readTimeouts('name', '<owner>')}:<n>`,
+    `${keys.INBOX_PREFIX}<clientId>`,
+    keys.reportKeys('<prefix>').clients,
+    `${keys.reportKeys('<prefix>').reports}<clientId>`,
+    keys.observerChannels('<prefix>').wanted,
+    keys.observerChannels('<prefix>').events,
+    keys.ownerField('<clientId>', Number.NaN).replace('NaN', '<threadId>'),
   ]
 
   it('has every name as keys.ts builds it', () => {
@@ -258,8 +234,8 @@ describe('docs/wire-format.md', () => {
     const examples = rows(section(page, 'Examples'))
     expect(examples.length).toBeGreaterThan(2)
     for (const [name, ...others] of examples) {
-      const tombstone = tombstonePrefix(name!) + ownerField('c~1', 7)
-      expect(others).toEqual([unlockChannel(name!), tombstone, tokenKey(name!)])
+      const tombstone = keys.tombstonePrefix(name!) + keys.ownerField('c~1', 7)
+      expect(others).toEqual([keys.unlockChannel(name!), tombstone, keys.tokenKey(name!)])
     }
   })
 
@@ -285,9 +261,7 @@ describe('docs/wire-format.md', () => {
   })
 
   it('names exactly the commands that the scripts use', () => {
-    const used = Object.values(allLuaSources).flatMap((lua) =>
-      [...lua.matchAll(/(?:redis\.p?call|publish)\('(\w+)'/g)].map(([, command]) => command!.toUpperCase()),
-    )
+    const used = called.map((command) => command.toUpperCase())
     const [, listed] = /The scripts use (.*?);/.exec(section(page, 'Permissions')) ?? []
     expect([...(listed ?? '').matchAll(/`(\w+)`/g)].map(([, command]) => command)).toEqual(
       sorted(new Set([...used, 'PUBLISH'])),

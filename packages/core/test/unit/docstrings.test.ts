@@ -52,6 +52,7 @@ describe('docstrings of the API', () => {
   })
 
   const NO_VERB = 'the first line does not begin with what the call does, as in "Waits until …"'
+  const NO_DEFAULT = 'does not say how long it waits by default'
   it.each([
     ['end(): void;', 'has no docstring'],
     ['/** @throws Error */ end(): void;', 'has no first line that says what the call does'],
@@ -62,14 +63,8 @@ describe('docstrings of the API', () => {
       `/** Ends ${'very '.repeat(40)}late. */ end(): void;`,
       `the first line has 210 characters, more than 160: "Ends ${'very '.repeat(40)}late."`,
     ],
-    [
-      '/** Ends it. @throws LostError */ end(limits: Limits): Promise<void>;',
-      'does not say how long it waits by default',
-    ],
-    [
-      '/** Ends it. @throws LostError */ end(waitMs?: number): Promise<void>;',
-      'does not say how long it waits by default',
-    ],
+    ['/** Ends it. @throws LostError */ end(limits: Limits): Promise<void>;', NO_DEFAULT],
+    ['/** Ends it. @throws LostError */ end(waitMs?: number): Promise<void>;', NO_DEFAULT],
     [
       '/** Ends it. */ end(): Promise<void>;',
       'does not say what it rejects with: @throws, or "Never rejects."',

@@ -10,6 +10,7 @@ import {
   tokenKey,
   unlockChannel,
 } from '../../src/keys.js'
+import { hashSlot } from '../../src/redis/hash-slot.js'
 
 describe('key and channel names, byte for byte', () => {
   it.each([
@@ -52,15 +53,8 @@ describe('key and channel names, byte for byte', () => {
     'key, channel, tombstone and counter of %j are in one cluster slot',
     (name) => {
       const tombstone = tombstonePrefix(name) + ownerField('c', 1)
-      const slots = [name, unlockChannel(name), tombstone, tokenKey(name)].map(hashed)
+      const slots = [name, unlockChannel(name), tombstone, tokenKey(name)].map(hashSlot)
       expect(new Set(slots).size).toBe(1)
     },
   )
 })
-
-/** The part of a key that Redis Cluster hashes. */
-function hashed(key: string): string {
-  const start = key.indexOf('{')
-  const end = key.indexOf('}', start + 1)
-  return start < 0 || end <= start + 1 ? key : key.slice(start + 1, end)
-}

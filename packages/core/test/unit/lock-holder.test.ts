@@ -22,43 +22,30 @@ describe('an owner', () => {
 })
 
 describe('a holder in words', () => {
+  const WHO = 'orders-7f9-12 (thread 42)'
+  const IDLE = `orders-7f9-12~${RANDOM}:042`
   it.each([
-    [
-      { owner: `orders-7f9-12~${RANDOM}:042`, heldForMs: 3 },
-      'orders-7f9-12 (thread 42) has held it, or kept it idle, for 3 ms, 17 s of lease left',
-    ],
-    [
-      { owner: `orders-7f9-12~${RANDOM}:042` },
-      'orders-7f9-12 (thread 42) holds it, or keeps it idle, 17 s of lease left',
-    ],
-    [{ heldForMs: 12_345 }, 'orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left'],
-    [
-      { heldForMs: 12_345, heldForAtLeastMs: 3 },
-      'orders-7f9-12 (thread 42) has held it for 12.3 s, 17 s of lease left',
-    ],
-    [
-      { heldForAtLeastMs: 850 },
-      'orders-7f9-12 (thread 42) has held it for at least 850 ms, 17 s of lease left',
-    ],
-    [{}, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
-    [{ heldForMs: 303_400 }, 'orders-7f9-12 (thread 42) has held it for 5 min 3 s, 17 s of lease left'],
-    [{ heldForMs: 59_960 }, 'orders-7f9-12 (thread 42) has held it for 1 min 0 s, 17 s of lease left'],
-    [{ heldForMs: 999.6 }, 'orders-7f9-12 (thread 42) has held it for 1 s, 17 s of lease left'],
-    [{ leaseLeftMs: -1 }, 'orders-7f9-12 (thread 42) holds it, its lease does not expire'],
-    [{ others: 1 }, 'orders-7f9-12 (thread 42) holds it, and 1 other with it, 17 s of lease left'],
-    [{ others: 3 }, 'orders-7f9-12 (thread 42) holds it, and 3 others with it, 17 s of lease left'],
+    [{ owner: IDLE, heldForMs: 3 }, `${WHO} has held it, or kept it idle, for 3 ms, 17 s of lease left`],
+    [{ owner: IDLE }, `${WHO} holds it, or keeps it idle, 17 s of lease left`],
+    [{ heldForMs: 12_345 }, `${WHO} has held it for 12.3 s, 17 s of lease left`],
+    [{ heldForMs: 12_345, heldForAtLeastMs: 3 }, `${WHO} has held it for 12.3 s, 17 s of lease left`],
+    [{ heldForAtLeastMs: 850 }, `${WHO} has held it for at least 850 ms, 17 s of lease left`],
+    [{}, `${WHO} holds it, 17 s of lease left`],
+    [{ heldForMs: 303_400 }, `${WHO} has held it for 5 min 3 s, 17 s of lease left`],
+    [{ heldForMs: 59_960 }, `${WHO} has held it for 1 min 0 s, 17 s of lease left`],
+    [{ heldForMs: 999.6 }, `${WHO} has held it for 1 s, 17 s of lease left`],
+    [{ leaseLeftMs: -1 }, `${WHO} holds it, its lease does not expire`],
+    [{ others: 1 }, `${WHO} holds it, and 1 other with it, 17 s of lease left`],
+    [{ others: 3 }, `${WHO} holds it, and 3 others with it, 17 s of lease left`],
     [
       { leaseLeftMs: 3_629_000, longestLeaseMs: 30_000 },
-      'orders-7f9-12 (thread 42) holds it, 60 min 29 s of lease left, longer than any lease of this client (30 s): the ' +
-        'holder asked for more, or the clock of Redis was set back',
+      `${WHO} holds it, 60 min 29 s of lease left, longer than any lease of this client (30 s): the holder asked for ` +
+        'more, or the clock of Redis was set back',
     ],
-    [{ longestLeaseMs: 17_000 }, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
+    [{ longestLeaseMs: 17_000 }, `${WHO} holds it, 17 s of lease left`],
     [{ owner: 'java:57' }, 'java:57 holds it, 17 s of lease left'],
-    [
-      { clientId: `orders-7f9-12~${RANDOM}` },
-      'orders-7f9-12 (thread 42), this very client, holds it, 17 s of lease left',
-    ],
-    [{ clientId: `orders-7f9-13~${RANDOM}` }, 'orders-7f9-12 (thread 42) holds it, 17 s of lease left'],
+    [{ clientId: `orders-7f9-12~${RANDOM}` }, `${WHO}, this very client, holds it, 17 s of lease left`],
+    [{ clientId: `orders-7f9-13~${RANDOM}` }, `${WHO} holds it, 17 s of lease left`],
   ])('%j', (known, text) => {
     expect(holderInWords(lockHolder({ ...facts, ...known }))).toBe(text)
   })

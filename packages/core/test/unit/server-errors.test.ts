@@ -18,16 +18,15 @@ const NO_SNAPSHOT =
   'snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB error.'
 const NO_SNAPSHOT_VALKEY = NO_SNAPSHOT.replaceAll('Redis', 'Valkey').replace('it is', "it's")
 
-/** Outside scripts; in one; in one of many that travel as one script. */
+/** Outside scripts; in one; in one of many that travel as one script; in one of later servers. */
+const everywhere = (text: string): string[] => [
+  ...[text, `${CALL}@user_script: 1: -${text}`, `@user_script: 1: -${text}`],
+  ...[`${text} ${SHA}`, `${text} ${VALKEY}`],
+]
+
 const PASSING: Record<string, readonly string[]> = {
-  READONLY: [
-    READ_ONLY,
-    `${CALL}@user_script: 1: -${READ_ONLY}`,
-    `@user_script: 1: -${READ_ONLY}`,
-    `${READ_ONLY} ${SHA}`,
-    `${READ_ONLY} ${VALKEY}`,
-  ],
-  NOREPLICAS: [TOO_FEW, `${CALL}@user_script: 1: -${TOO_FEW}`, `${TOO_FEW} ${SHA}`, `${TOO_FEW} ${VALKEY}`],
+  READONLY: everywhere(READ_ONLY),
+  NOREPLICAS: everywhere(TOO_FEW),
   MISCONF: [
     NO_SNAPSHOT,
     `${CALL}@user_script: 1: -${NO_SNAPSHOT}`,
@@ -46,13 +45,7 @@ const PASSING: Record<string, readonly string[]> = {
 }
 
 const LASTING: Record<string, readonly string[]> = {
-  OOM: [
-    NO_MEMORY,
-    `${CALL}@user_script: 1: -${NO_MEMORY}`,
-    `@user_script: 1: -${NO_MEMORY}`,
-    `${NO_MEMORY} ${SHA}`,
-    `${NO_MEMORY} ${VALKEY}`,
-  ],
+  OOM: everywhere(NO_MEMORY),
   NOSCRIPT: ['NOSCRIPT No matching script. Please use EVAL.', 'NOSCRIPT No matching script.'],
   NOPERM: [
     "NOPERM this user has no permissions to run the 'set' command or its subcommand",

@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals'
 import { lockNameTemplate } from '../../src/lock-name-template.js'
 import { AllSeries } from '../../src/series.js'
 
+const seriesBy = (nameOf: (name: string) => string): AllSeries =>
+  new AllSeries({ nameOf, maxLockNames: 300 }, { timer: () => ({ record: () => undefined }) })
+
 describe('what names resolve to', () => {
   it('is kept for those that are in use, however many come once between two uses of one', () => {
     const asked = new Map<string, number>()
@@ -9,10 +12,7 @@ describe('what names resolve to', () => {
       asked.set(name, (asked.get(name) ?? 0) + 1)
       return lockNameTemplate(name)
     }
-    const series = new AllSeries(
-      { nameOf, maxLockNames: 300 },
-      { timer: () => ({ record: () => undefined }) },
-    )
+    const series = seriesBy(nameOf)
     const inUse = ['payroll', 'stock', 'report:2']
     for (let i = 0; i < 10_000; i += 1) {
       series.of(`order:${i}`, 'reentrant')
@@ -27,10 +27,7 @@ describe('what names resolve to', () => {
   })
 
   it('is one for each kind of a name', () => {
-    const series = new AllSeries(
-      { nameOf: (name) => name, maxLockNames: 300 },
-      { timer: () => ({ record: () => undefined }) },
-    )
+    const series = seriesBy((name) => name)
     const [first, other] = [series.of('a', 'reentrant'), series.of('a', 'fair')]
     for (let i = 0; i < 600; i += 1) {
       series.of(`b${i}`, 'reentrant')

@@ -9,8 +9,12 @@ function started() {
   const engine = new Engine({ clock: { now: () => time.ms }, runId: 'test' })
   const ask = (text: string): unknown =>
     engine.command(text.split(' ').map((word) => (word === "''" ? '' : word)))
-  return { time, engine, ask }
+  const run = (script: string, ...keys: string[]): unknown =>
+    engine.command(['eval', script, `${keys.length}`, ...keys])
+  return { time, engine, ask, run }
 }
+
+const refused = (reply: unknown): string => (reply as ErrorReply).message
 
 describe('keys that end', () => {
   it('are there up to their last millisecond', () => {
@@ -165,19 +169,19 @@ describe('commands, in detail', () => {
     const { engine, ask } = started()
     engine.state.isReplica = true
     engine.state.maxMemory = 1
-    expect((ask('set a 1') as ErrorReply).message).toMatch(/^READONLY/)
-    expect((ask('lpop l 1 2') as ErrorReply).message).toMatch(/^READONLY/)
-    expect((ask('wait 0 1') as ErrorReply).message).toMatch(/^ERR WAIT cannot be used with replica instances/)
+    expect(refused(ask('set a 1'))).toMatch(/^READONLY/)
+    expect(refused(ask('lpop l 1 2'))).toMatch(/^READONLY/)
+    expect(refused(ask('wait 0 1'))).toMatch(/^ERR WAIT cannot be used with replica instances/)
   })
 })
 
 describe('scripts', () => {
   it('are known by their digest once they have run, until the cache is emptied', () => {
-    const { engine, ask } = started()
+    const { ask, run } = started()
     const sha1 = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
     const unknown = new ErrorReply('NOSCRIPT No matching script. Please use EVAL.')
     expect(ask(`evalsha ${sha1} 0`)).toEqual(unknown)
-    expect(engine.command(['eval', 'return 1', '0'])).toBe(1)
+    expect(run('return 1')).toBe(1)
     expect(ask(`evalsha ${sha1} 0`)).toBe(1)
     ask('script flush')
     expect(ask(`evalsha ${sha1} 0`)).toEqual(unknown)
@@ -190,42 +194,29 @@ describe('scripts', () => {
   })
 
   it('fail with the error of their command, its digest and its line', () => {
-    const { engine, ask } = started()
+    const { ask, run } = started()
     ask('set a 1')
-    const answer = engine.command([
-      'eval',
-      "\nreturn redis.call('hget', KEYS[1], 'f')",
-      '1',
-      'a',
-    ]) as ErrorReply
-    expect(answer.message).toMatch(
+    expect(refused(run("\nreturn redis.call('hget', KEYS[1], 'f')", 'a'))).toMatch(
       /^WRONGTYPE Operation against a key holding the wrong kind of value script: [0-9a-f]{40}, on @user_script:2\.$/,
     )
-    expect(engine.command(['eval', "return redis.pcall('hget', KEYS[1], 'f').err", '1', 'a'])).toMatch(
-      /^WRONGTYPE/,
-    )
+    expect(run("return redis.pcall('hget', KEYS[1], 'f').err", 'a')).toMatch(/^WRONGTYPE/)
   })
 
   it('may write out of memory once they have written what needs none', () => {
-    const { engine, ask } = started()
+    const { engine, ask, run } = started()
     engine.state.maxMemory = 1
     const oom = "OOM command not allowed when used memory > 'maxmemory'."
     expect(ask('set a 1')).toEqual(new ErrorReply(oom))
-    const first = engine.command(['eval', "return redis.call('set', 'a', 1)", '0']) as ErrorReply
-    expect(first.message).toContain(`${oom} script: `)
-    expect(
-      engine.command(['eval', "redis.call('hdel', 'h', '') return redis.call('set', 'a', 1)", '0']),
-    ).toEqual(OK)
+    expect(refused(run("return redis.call('set', 'a', 1)"))).toContain(`${oom} script: `)
+    expect(run("redis.call('hdel', 'h', '') return redis.call('set', 'a', 1)")).toEqual(OK)
   })
 
   it('may read on a replica, and may not write', () => {
-    const { engine, ask } = started()
+    const { engine, ask, run } = started()
     engine.state.isReplica = true
     expect(ask('set a 1')).toEqual(new ErrorReply("READONLY You can't write against a read only replica."))
-    expect(engine.command(['eval', "return redis.call('exists', 'a')", '0'])).toBe(0)
-    expect((engine.command(['eval', "return redis.call('del', 'a')", '0']) as ErrorReply).message).toMatch(
-      /^READONLY/,
-    )
+    expect(run("return redis.call('exists', 'a')")).toBe(0)
+    expect(refused(run("return redis.call('del', 'a')"))).toMatch(/^READONLY/)
   })
 })
 
@@ -250,9 +241,7 @@ describe('a server that is not well, or does not trust', () => {
     expect(connection.command(['get', 'b'])).toEqual(
       new ErrorReply('NOPERM this user has no permissions to access one of the keys used as arguments'),
     )
-    expect(
-      (connection.command(['eval', "redis.call('publish', 'b', 'x')", '0']) as ErrorReply).message,
-    ).toContain(
+    expect(refused(connection.command(['eval', "redis.call('publish', 'b', 'x')", '0']))).toContain(
       "ERR The user executing the script can't publish to the channel mentioned in the command script: ",
     )
     expect(connection.command(['get', 'a'])).toBeNull()

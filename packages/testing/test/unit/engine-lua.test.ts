@@ -7,6 +7,8 @@ const run = (script: string, ...args: string[]): unknown =>
   engine().command(['eval', script, '1', 'key', ...args])
 const value = (expression: string): unknown => run(`return ${expression}`)
 
+const at = (told: string): string => `user_script:1: ${told}`
+
 // Redis 7.0.15 answers this to the same.
 describe('Lua 5.1 in the engine', () => {
   it.each([
@@ -94,38 +96,26 @@ describe('Lua 5.1 in the engine', () => {
   })
 
   it.each([
-    ['local a = nil return a.b', "user_script:1: attempt to index local 'a' (a nil value)"],
-    ['local t = {} t.x.y()', "user_script:1: attempt to index field 'x' (a nil value)"],
-    ['return 1 + {}', 'user_script:1: attempt to perform arithmetic on a table value'],
-    ["return 1 < 'a'", 'user_script:1: attempt to compare number with string'],
-    ["return ('x'):foo()", "user_script:1: attempt to call method 'foo' (a nil value)"],
-    ['return 1 * (0 and ARGV[1])', "user_script:1: attempt to perform arithmetic on field '?' (a nil value)"],
-    ['local a return 1 * (a)', "user_script:1: attempt to perform arithmetic on local 'a' (a nil value)"],
-    ['error(1/3)', 'user_script:1: 0.33333333333333'],
+    ['local a = nil return a.b', at("attempt to index local 'a' (a nil value)")],
+    ['local t = {} t.x.y()', at("attempt to index field 'x' (a nil value)")],
+    ['return 1 + {}', at('attempt to perform arithmetic on a table value')],
+    ["return 1 < 'a'", at('attempt to compare number with string')],
+    ["return ('x'):foo()", at("attempt to call method 'foo' (a nil value)")],
+    ['return 1 * (0 and ARGV[1])', at("attempt to perform arithmetic on field '?' (a nil value)")],
+    ['local a return 1 * (a)', at("attempt to perform arithmetic on local 'a' (a nil value)")],
+    ['error(1/3)', at('0.33333333333333')],
     ['error(not 1)', 'false'],
-    [
-      "return math.abs(unpack({}), 'x')",
-      "user_script:1: bad argument #1 to 'abs' (number expected, got nil)",
-    ],
-    ["cjson.decode('[1,')", 'user_script:1: Expected value but found T_END at character 4'],
-    ['cjson.decode(\'{"a" 1}\')', 'user_script:1: Expected colon but found T_NUMBER at character 6'],
-    [
-      'cjson.decode(\'"\\\\x"\')',
-      'user_script:1: Expected value but found invalid escape code at character 2',
-    ],
-    [
-      "unpack(cjson.decode('null'))",
-      "user_script:1: bad argument #1 to 'unpack' (table expected, got userdata)",
-    ],
-    ["return cjson.decode('null').a", 'user_script:1: attempt to index a userdata value'],
-    [
-      "table.concat({1}, ',', 1e15)",
-      "user_script:1: invalid value (nil) at index -1530494976 in table for 'concat'",
-    ],
-    ['unpack({}, 1, 9000)', 'user_script:1: too many results to unpack'],
-    ['cjson.encode({[20] = 1})', 'user_script:1: Cannot serialise table: excessively sparse array'],
+    ["return math.abs(unpack({}), 'x')", at("bad argument #1 to 'abs' (number expected, got nil)")],
+    ["cjson.decode('[1,')", at('Expected value but found T_END at character 4')],
+    ['cjson.decode(\'{"a" 1}\')', at('Expected colon but found T_NUMBER at character 6')],
+    ['cjson.decode(\'"\\\\x"\')', at('Expected value but found invalid escape code at character 2')],
+    ["unpack(cjson.decode('null'))", at("bad argument #1 to 'unpack' (table expected, got userdata)")],
+    ["return cjson.decode('null').a", at('attempt to index a userdata value')],
+    ["table.concat({1}, ',', 1e15)", at("invalid value (nil) at index -1530494976 in table for 'concat'")],
+    ['unpack({}, 1, 9000)', at('too many results to unpack')],
+    ['cjson.encode({[20] = 1})', at('Cannot serialise table: excessively sparse array')],
     ['\nfoo = 1', 'user_script:2: Attempt to modify a readonly table'],
-    ['return foo', "user_script:1: Script attempted to access nonexistent global variable 'foo'"],
+    ['return foo', at("Script attempted to access nonexistent global variable 'foo'")],
   ])('%s fails as in Redis, with the line', (script, told) => {
     const answer = run(script) as ErrorReply
     expect(answer).toBeInstanceOf(ErrorReply)

@@ -286,36 +286,18 @@ it('refuses what it does not know', async () => {
   await expect(redis.command('GEOADD', 'a')).rejects.toThrow(/unknown command/)
 })
 
+const fail = (given: never): void => redis.failNext(given)
+const failSo = (given: never): void => redis.failNext({ error: 'OOM' }, given)
 it.each<[string, (given: never) => unknown, unknown, RegExp]>([
-  [
-    'a failure of two kinds',
-    (given) => redis.failNext(given),
-    { error: 'OOM', cut: 'after' },
-    /failure must be/,
-  ],
-  ['no failure', (given) => redis.failNext(given), null, /failure must be .* but is null/],
-  [
-    'of failNext',
-    (given) => redis.failNext({ error: 'OOM' }, given),
-    { time: 3 },
-    /options has no time, only times, script/,
-  ],
-  [
-    'times',
-    (given) => redis.failNext({ error: 'OOM' }, given),
-    { times: 0 },
-    /times must be a whole number from 1/,
-  ],
-  ['script', (given) => redis.failNext({ error: 'OOM' }, given), { script: 7 }, /script must be the name/],
+  ['a failure of two kinds', fail, { error: 'OOM', cut: 'after' }, /failure must be/],
+  ['no failure', fail, null, /failure must be .* but is null/],
+  ['of failNext', failSo, { time: 3 }, /options has no time, only times, script/],
+  ['times', failSo, { times: 0 }, /times must be a whole number from 1/],
+  ['script', failSo, { script: 7 }, /script must be the name/],
   ['of TestRedis', (given) => new TestRedis(given), { clock: 'manual' }, /options has no clock, only time/],
   ['of start', (given) => redis.start(given), { empties: true }, /options has no empties, only empty/],
   ['of listen', (given) => redis.listen(given), { ports: 1 }, /options has no ports, only port, host/],
-  [
-    'of restrict',
-    (given) => redis.restrict(given),
-    { key: ['a'] },
-    /permissions has no key, only deniedCommands/,
-  ],
+  ['of restrict', (given) => redis.restrict(given), { key: ['a'] }, /permissions has no key, only denied/],
   ['condition', (given) => (redis.condition = given), 'full', /condition must be one of well.*but is full/],
 ])('an option that would do nothing is a TypeError: %s', async (_, call, given, said) => {
   const failure = await Promise.resolve()

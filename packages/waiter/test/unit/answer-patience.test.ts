@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { getEventListeners } from 'node:events'
-import { done, refused, Rig } from '../rig.js'
+import { done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 describe('a wait shorter than a round trip', () => {
   const request = { timeoutMs: 1, answerMs: 250 }
@@ -16,8 +12,7 @@ describe('a wait shorter than a round trip', () => {
     const second = rig.enter(request)
     await rig.clock.advance(40)
     expect(head.result).toBeUndefined()
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(head.result).toEqual({ kind: 'timeout' })
     expect(second.result).toEqual({ kind: 'timeout' })
     expect(head.attempts + second.attempts).toBe(1)
@@ -26,8 +21,7 @@ describe('a wait shorter than a round trip', () => {
   it('takes the yes that comes after its deadline', async () => {
     const head = rig.enter(request)
     await rig.clock.advance(40)
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(head.result).toEqual({ kind: 'done', value: 'v' })
   })
 

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { done, refused, Rig, unavailable } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { done, refused, rig, unavailable, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 const noTime = { timeoutMs: 0 }
 
@@ -27,8 +23,7 @@ describe('a caller without time to wait', () => {
     const head = await rig.sleepingHead()
     const barger = rig.enter(noTime)
     expect([barger.attempts, barger.place.ahead, rig.waiter.size]).toEqual([1, 0, 2])
-    barger.answer(done('v'))
-    await rig.clock.settle()
+    await barger.answered(done('v'))
     expect(barger.result).toEqual({ kind: 'done', value: 'v' })
     expect(head.attempts).toBe(2)
     head.place.leave()

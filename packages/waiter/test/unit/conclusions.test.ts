@@ -1,14 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { type Answer, type Attempt, type Place, type WaitOutcome, type WaitRequest } from '../../src/index.js'
-import { done, refused, Rig } from '../rig.js'
+import { done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
+useRig()
 let heard: string[]
 beforeEach(() => {
-  rig = new Rig()
   heard = []
 })
-afterEach(() => rig.expectNothingLeft())
 
 const told = (outcome: WaitOutcome<string>): string =>
   outcome.kind === 'done' ? `has ${outcome.value}` : outcome.kind

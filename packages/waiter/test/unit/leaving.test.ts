@@ -1,12 +1,8 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { type Caller, done, refused, Rig } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { type Caller, done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 const reason = new Error('changed my mind')
 const attemptsOf = (...callers: Caller[]) => callers.map((caller) => caller.attempts)
@@ -67,8 +63,7 @@ describe.each(exits)('a caller that goes $way', ({ enter, result }) => {
     await rig.clock.settle()
     expect(caller.result).toEqual(result)
     expect(attemptsOf(caller, second)).toEqual([3, 1])
-    caller.answer(done('late'))
-    await rig.clock.settle()
+    await caller.answered(done('late'))
     expect(caller.undone).toEqual(['late'])
     second.place.leave()
   })
@@ -135,8 +130,7 @@ describe('what an attempt brings after its caller has gone', () => {
     const caller = rig.enter()
     caller.place.leave()
     expect(rig.waiter.isWaiting('q')).toBe(false)
-    caller.answer(done('late'))
-    await rig.clock.settle()
+    await caller.answered(done('late'))
     expect(caller.undone).toEqual(['late'])
   })
 
@@ -162,8 +156,7 @@ describe('what an attempt brings after its caller has gone', () => {
     throwing.place.leave()
     rejecting.place.leave()
     throwing.answer(done('late'))
-    rejecting.answer(done('late'))
-    await rig.clock.settle()
+    await rejecting.answered(done('late'))
     expect(second.result).toEqual({ kind: 'done', value: 'v' })
   })
 })

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { done, refused, Rig, unavailable } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { done, refused, rig, unavailable, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 const takes = { accept: (offer: unknown) => `took ${String(offer)}` }
 
@@ -30,8 +26,7 @@ describe('an offer', () => {
   it('is not made to a head that tries: its attempt may bring it too', async () => {
     const head = rig.enter(takes)
     expect(rig.waiter.offer('q', 'a')).toBe(false)
-    head.answer(done('tried'))
-    await rig.clock.settle()
+    await head.answered(done('tried'))
     expect(head.result).toEqual({ kind: 'done', value: 'tried' })
   })
 

@@ -1,19 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ManualClock, seededRandom } from '@holdfast/faults/harness'
 import { type Attempt, Waiter } from '../../src/index.js'
 import { FakeWakeSource } from '../fake-wake-source.js'
-import { type Caller, done, Rig } from '../rig.js'
+import { type Caller, done, rig, useRig } from '../rig.js'
 
 const tooLittle = (left: number, retryAfterMs?: number): Attempt<never> =>
   retryAfterMs === undefined ? { kind: 'refused', left } : { kind: 'refused', left, retryAfterMs }
 const taken = (left: number): Attempt<string> => ({ kind: 'done', value: 'v', left })
 
 describe('callers that want different amounts', () => {
-  let rig: Rig
-  beforeEach(() => {
-    rig = new Rig()
-  })
-  afterEach(() => rig.expectNothingLeft())
+  useRig()
 
   /** A head that wants 5 and sleeps, with so many left. */
   const bigHead = async (left: number): Promise<Caller> => {
@@ -27,15 +23,12 @@ describe('callers that want different amounts', () => {
     const head = await bigHead(0)
     const [six, two, one] = [6, 2, 1].map((wants) => rig.enter({ wants })) as [Caller, Caller, Caller]
     rig.source.publish('t')
-    head.answer(tooLittle(3))
-    await rig.clock.settle()
+    await head.answered(tooLittle(3))
     expect([six, two, one].map(({ attempts }) => attempts)).toEqual([0, 1, 0])
-    two.answer(taken(1))
-    await rig.clock.settle()
+    await two.answered(taken(1))
     expect(two.result).toMatchObject({ kind: 'done' })
     expect([head, six, one].map(({ attempts }) => attempts)).toEqual([3, 0, 1])
-    one.answer(taken(0))
-    await rig.clock.settle()
+    await one.answered(taken(0))
     expect([head, six].map(({ attempts }) => attempts)).toEqual([3, 0])
     head.place.leave()
     six.place.leave()
@@ -46,8 +39,7 @@ describe('callers that want different amounts', () => {
     const four = rig.enter({ wants: 4 })
     const three = rig.enter({ wants: 3 })
     expect([four.attempts, four.parked, three.attempts, three.parked]).toEqual([0, 1, 1, 0])
-    three.answer(taken(0))
-    await rig.clock.settle()
+    await three.answered(taken(0))
     expect(three.result).toMatchObject({ kind: 'done' })
     expect(three.parked).toBe(0)
     head.place.leave()
@@ -57,8 +49,7 @@ describe('callers that want different amounts', () => {
   it('are said to wait when somebody else was quicker', async () => {
     const head = await bigHead(1)
     const one = rig.enter({ wants: 1 })
-    one.answer(tooLittle(0))
-    await rig.clock.settle()
+    await one.answered(tooLittle(0))
     expect([one.attempts, one.parked]).toEqual([1, 1])
     head.place.leave()
     one.place.leave()
@@ -68,8 +59,7 @@ describe('callers that want different amounts', () => {
     const head = await bigHead(1)
     const one = rig.enter({ wants: 1 })
     rig.source.publish('t')
-    one.answer(taken(0))
-    await rig.clock.settle()
+    await one.answered(taken(0))
     expect(head.attempts).toBe(3)
     head.answer(done('v'))
   })
@@ -82,11 +72,9 @@ describe('callers that want different amounts', () => {
     first.place.leave()
     await rig.clock.settle()
     expect(head.attempts).toBe(3)
-    head.answer(tooLittle(1))
-    await rig.clock.settle()
+    await head.answered(tooLittle(1))
     expect(second.attempts).toBe(1)
-    second.answer(taken(0))
-    await rig.clock.settle()
+    await second.answered(taken(0))
     head.place.leave()
   })
 
@@ -96,12 +84,10 @@ describe('callers that want different amounts', () => {
     const next = rig.enter({ wants: 1 })
     rig.source.publish('t')
     rig.clock.pass(100)
-    head.answer(tooLittle(1))
-    await rig.clock.settle()
+    await head.answered(tooLittle(1))
     expect(late.result).toEqual({ kind: 'timeout' })
     expect([late.attempts, next.attempts]).toEqual([0, 1])
-    next.answer(taken(0))
-    await rig.clock.settle()
+    await next.answered(taken(0))
     head.place.leave()
   })
 

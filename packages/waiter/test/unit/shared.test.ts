@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { type Caller, done, refused, Rig, unavailable } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { type Caller, done, refused, rig, unavailable, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 const reader = { shared: true }
 const attempts = (...callers: Caller[]): number[] => callers.map((each) => each.attempts)
@@ -23,8 +19,7 @@ describe('callers that share', () => {
     rig.source.publish('t')
     expect(attempts(a, b, writer, c)).toEqual([3, 1, 0, 0])
     a.answer(done('a'))
-    b.answer(done('b'))
-    await rig.clock.settle()
+    await b.answered(done('b'))
     expect([a.result, b.result]).toEqual([
       { kind: 'done', value: 'a' },
       { kind: 'done', value: 'b' },
@@ -33,8 +28,7 @@ describe('callers that share', () => {
     expect(attempts(writer, c)).toEqual([0, 0])
     rig.source.publish('t')
     expect(attempts(writer, c)).toEqual([1, 0])
-    writer.answer(done('w'))
-    await rig.clock.settle()
+    await writer.answered(done('w'))
     rig.source.publish('t')
     c.answer(done('c'))
   })
@@ -43,8 +37,7 @@ describe('callers that share', () => {
     const first = rig.enter(reader)
     const second = rig.enter(reader)
     expect(attempts(first, second)).toEqual([1, 0])
-    first.answer(done('1'))
-    await rig.clock.settle()
+    await first.answered(done('1'))
     expect(second.attempts).toBe(1)
     second.answer(done('2'))
   })
@@ -53,8 +46,7 @@ describe('callers that share', () => {
     const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
     rig.source.publish('t')
     b.answer(refused())
-    a.answer(done('a'))
-    await rig.clock.settle()
+    await a.answered(done('a'))
     expect(attempts(b)).toEqual([1])
     await rig.clock.advance(1_000)
     expect(attempts(b)).toEqual([2])
@@ -65,12 +57,10 @@ describe('callers that share', () => {
     const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
     rig.source.publish('t')
     rig.source.publish('t')
-    a.answer(refused())
-    await rig.clock.settle()
+    await a.answered(refused())
     // The other is still in flight: nobody tries twice at a time.
     expect(attempts(a, b)).toEqual([3, 1])
-    b.answer(refused())
-    await rig.clock.settle()
+    await b.answered(refused())
     expect(attempts(a, b)).toEqual([4, 2])
     a.answer(done('a'))
     b.answer(done('b'))
@@ -83,16 +73,14 @@ describe('callers that share', () => {
     await rig.clock.settle()
     expect(attempts(b)).toEqual([1])
     b.answer(done('b'))
-    a.answer(done('late'))
-    await rig.clock.settle()
+    await a.answered(done('late'))
     expect([a.undone, b.result]).toEqual([['late'], { kind: 'done', value: 'b' }])
   })
 
   it('go on when the last one in flight leaves', async () => {
     const [a, b] = (await sleeping(reader, reader)) as [Caller, Caller]
     rig.source.publish('t')
-    a.answer(refused())
-    await rig.clock.settle()
+    await a.answered(refused())
     b.place.leave()
     await rig.clock.advance(1_000)
     expect(attempts(a)).toEqual([4])
@@ -105,8 +93,7 @@ describe('callers that share', () => {
     rig.source.publish('t')
     const error = new Error('mine')
     b.failAttempt(error)
-    a.answer(done('a'))
-    await rig.clock.settle()
+    await a.answered(done('a'))
     expect([a.result, b.result]).toEqual([{ kind: 'done', value: 'a' }, { rejected: error }])
   })
 })
@@ -123,8 +110,7 @@ describe('callers that share a signal', () => {
     // Now the readers try together, and nobody in the line has been answered.
     first.place.leave()
     await rig.clock.advance(1)
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(overdue.result).toBeUndefined()
     // The last answer that the flight waits for goes, and with it whoever waited for the first answer only.
     aborting.abort('over')
@@ -132,8 +118,7 @@ describe('callers that share a signal', () => {
     expect(overdue.result).toEqual({ kind: 'timeout' })
     expect(rig.waiter.size).toBe(1)
     rig.waiter.wake('q')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(head.result).toEqual({ kind: 'done', value: 'v' })
   })
 })

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { done, refused, Rig } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 type After = 'message' | 'entering'
 const after = (meant: After, ms = 5) => ({
@@ -61,8 +57,7 @@ describe('a head that lets others come first', () => {
   it('tries at once if its deadline would come first', async () => {
     const head = rig.enter({ ...after('entering'), timeoutMs: 5 })
     expect(head.attempts).toBe(1)
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
   })
 
   it('is asked again when the reason may be over, and only before its first try', async () => {
@@ -73,14 +68,12 @@ describe('a head that lets others come first', () => {
     ms = 0
     rig.waiter.reconsider('q')
     expect(head.attempts).toBe(1)
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     const { attempts } = head
     rig.waiter.reconsider('q')
     expect(head.attempts).toBe(attempts)
     rig.waiter.wake('q')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     rig.waiter.reconsider('q')
   })
 

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Attempt } from '../../src/index.js'
-import { done, refused, Rig, unavailable } from '../rig.js'
+import { done, refused, Rig, rig, unavailable, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 const error = new Error('nobody answers')
 const noAnswer = unavailable(error)
@@ -42,8 +38,7 @@ describe('a head that gets no answer', () => {
     rig.source.resubscribed()
     expect(head.attempts).toBe(2)
     rig.source.resubscribed()
-    head.answer(noAnswer)
-    await rig.clock.settle()
+    await head.answered(noAnswer)
     expect(head.attempts).toBe(3)
     head.answer(done('v'))
   })
@@ -118,8 +113,7 @@ describe('callers without a deadline', () => {
     await rig.clock.advance(10_000)
     expect(head.attempts).toBe(2)
     expect(head.result).toEqual(gaveUp)
-    head.answer(done('late'))
-    await rig.clock.settle()
+    await head.answered(done('late'))
     expect(head.undone).toEqual(['late'])
   })
 
@@ -128,8 +122,7 @@ describe('callers without a deadline', () => {
     const second = rig.enter()
     await rig.clock.advance(12_000)
     expect(head.result).toBeUndefined()
-    head.answer(noAnswer)
-    await rig.clock.settle()
+    await head.answered(noAnswer)
     expect([head.result, second.result]).toEqual([gaveUp, gaveUp])
   })
 
@@ -174,8 +167,7 @@ describe('the report of an attempt whose caller has gone', () => {
   it('starts no timer in a line that is gone', async () => {
     const head = rig.enter()
     head.place.leave()
-    head.answer(noAnswer)
-    await rig.clock.settle()
+    await head.answered(noAnswer)
     expect(rig.clock.pendingTimers).toBe(0)
   })
 })

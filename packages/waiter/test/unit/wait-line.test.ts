@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { done, refused, Rig } from '../rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
-beforeEach(() => {
-  rig = new Rig()
-})
-afterEach(() => rig.expectNothingLeft())
+useRig()
 
 describe('a caller that meets nobody', () => {
   it('tries in the turn it enters, and needs no timer and no subscription', async () => {
@@ -13,8 +9,7 @@ describe('a caller that meets nobody', () => {
     expect(caller.attempts).toBe(1)
     expect(rig.clock.pendingTimers).toBe(0)
     expect(rig.waiter.size).toBe(1)
-    caller.answer(done('v'))
-    await rig.clock.settle()
+    await caller.answered(done('v'))
     expect(caller.result).toEqual({ kind: 'done', value: 'v' })
     expect(caller.parked).toBe(0)
     expect(rig.source.calls).toEqual([])
@@ -23,8 +18,7 @@ describe('a caller that meets nobody', () => {
   it('leaves no deadline timer behind when its attempt succeeds', async () => {
     const caller = rig.enter({ timeoutMs: 500 })
     expect(rig.clock.pendingTimers).toBe(1)
-    caller.answer(done('v'))
-    await rig.clock.settle()
+    await caller.answered(done('v'))
     expect(rig.clock.pendingTimers).toBe(0)
   })
 
@@ -48,8 +42,7 @@ describe('a refused head', () => {
     rig.source.release()
     await rig.clock.settle()
     expect(head.attempts).toBe(2)
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(head.parked).toBe(1)
     expect(rig.source.calls).toEqual(['subscribe t', 'unsubscribe t'])
   })
@@ -61,8 +54,7 @@ describe('a refused head', () => {
     expect(head.attempts).toBe(2)
     rig.source.release()
     await rig.clock.settle()
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(head.attempts).toBe(3)
     head.answer(done('v'))
   })
@@ -114,11 +106,9 @@ describe('a refused head', () => {
     rig.source.publish('t')
     rig.source.publish('t')
     expect(head.attempts).toBe(3)
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(head.attempts).toBe(4)
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(head.attempts).toBe(4)
     head.place.leave()
   })
@@ -177,8 +167,7 @@ describe('a refused head', () => {
     }
     await rig.clock.advance(1_000)
     expect(head.attempts).toBe(3)
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     expect(head.attempts).toBe(4)
     head.answer(done('v'))
   })
@@ -203,8 +192,7 @@ describe('callers behind the head', () => {
     const head = await rig.sleepingHead()
     const second = rig.enter({}, refused(), done('second'))
     rig.source.publish('t')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     rig.source.publish('t')
     await rig.clock.settle()
     rig.source.publish('t')
@@ -217,8 +205,7 @@ describe('callers behind the head', () => {
     const head = await rig.sleepingHead()
     const second = rig.enter()
     rig.source.publish('t')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(second.attempts).toBe(0)
     rig.source.publish('t')
     expect(second.attempts).toBe(1)
@@ -230,8 +217,7 @@ describe('callers behind the head', () => {
     const second = rig.enter()
     rig.source.publish('t')
     rig.source.publish('t')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(second.attempts).toBe(1)
     second.answer(done('v'))
   })
@@ -241,8 +227,7 @@ describe('callers behind the head', () => {
     const second = rig.enter({ accept: String })
     rig.source.publish('t')
     rig.source.publish('t')
-    head.answer({ kind: 'done', value: 'v', takesAll: true })
-    await rig.clock.settle()
+    await head.answered({ kind: 'done', value: 'v', takesAll: true })
     expect(second.attempts).toBe(0)
     expect(rig.waiter.offer('q', 'passed')).toBe(true)
     await rig.clock.settle()
@@ -266,8 +251,7 @@ describe('callers behind the head', () => {
   it('subscribe and try on confirmation when the head succeeded before the line was subscribed (I4)', async () => {
     const head = rig.enter()
     const second = rig.enter()
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(rig.source.calls).toEqual(['subscribe t'])
     expect(second.attempts).toBe(1)
     second.answer(done('v'))
@@ -301,8 +285,7 @@ describe('lines', () => {
     rig.source.publish('t')
     expect([readers.attempts, writers.attempts, behind.attempts]).toEqual([3, 3, 0])
     readers.answer(done('v'))
-    writers.answer(done('v'))
-    await rig.clock.settle()
+    await writers.answered(done('v'))
     rig.source.publish('t')
     await rig.clock.settle()
     expect(rig.source.calls).toEqual(['subscribe t', 'unsubscribe t'])

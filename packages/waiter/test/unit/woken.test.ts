@@ -1,13 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { done, refused, Rig } from '../rig.js'
+import { beforeEach, describe, expect, it } from '@jest/globals'
+import { done, refused, rig, useRig } from '../rig.js'
 
-let rig: Rig
+useRig()
 let woken: string[]
 beforeEach(() => {
-  rig = new Rig()
   woken = []
 })
-afterEach(() => rig.expectNothingLeft())
 
 const as = (name: string) => ({ onWoken: () => void woken.push(name) })
 
@@ -18,16 +16,13 @@ describe('onWoken', () => {
     expect(woken).toEqual([])
     rig.source.publish('t')
     expect(woken).toEqual(['head'])
-    head.answer(refused())
-    await rig.clock.settle()
+    await head.answered(refused())
     rig.waiter.wake('q')
     expect(woken).toEqual(['head', 'head'])
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     rig.source.publish('t')
     expect(woken).toEqual(['head', 'head', 'second'])
-    second.answer(done('v'))
-    await rig.clock.settle()
+    await second.answered(done('v'))
   })
 
   it('tells nothing of tries for other reasons: a confirmed subscription, a new connection, a pause', async () => {
@@ -48,8 +43,7 @@ describe('onWoken', () => {
       },
     })
     rig.source.publish('t')
-    head.answer(done('v'))
-    await rig.clock.settle()
+    await head.answered(done('v'))
     expect(head.result).toEqual({ kind: 'done', value: 'v' })
   })
 })

@@ -114,6 +114,23 @@ export class Bench {
     this.store.renewWith = (leases) => leases.map(() => 'renewed')
   }
 
+  /** The answers to one renewal, and what follows from them. */
+  answer(renewal: number, answers: readonly RenewalAnswer[]): Promise<void> {
+    this.store.renewals[renewal]!.answer(answers)
+    return this.clock.settle()
+  }
+
+  /** Answers one question about a lease: so much of it is left, or nothing. */
+  remain(question: number, leftMs: number | null): Promise<void> {
+    this.store.remainders[question]!.answer(leftMs)
+    return this.clock.settle()
+  }
+
+  fail(renewal: number, error?: unknown): Promise<void> {
+    this.store.renewals[renewal]!.fail(error)
+    return this.clock.settle()
+  }
+
   /** The longest time that a call to the store can take, so that hanging ones are abandoned. */
   async close(): Promise<void> {
     const closed = this.dog.close()
@@ -127,6 +144,26 @@ export class Bench {
     this.mostTimers = Math.max(this.mostTimers, this.clock.pendingTimers)
     return timer
   }
+}
+
+interface Watched {
+  readonly bench: Bench
+  readonly lease: FakeLease
+  readonly watch: Watch
+}
+
+/** One lease, on a bench of its own. */
+export function watched(grant: Partial<Grant> = {}): Watched {
+  const bench = new Bench()
+  const lease = new FakeLease()
+  return { bench, lease, watch: bench.watch(lease, grant) }
+}
+
+/** The same, whose first renewal was sent and has no answer yet. */
+export async function beingRenewed(): Promise<Watched> {
+  const one = watched()
+  await one.bench.clock.advance(INTERVAL)
+  return one
 }
 
 const benches: Bench[] = []

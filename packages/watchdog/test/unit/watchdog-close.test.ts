@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, TTL } from './fixture.js'
+import { beingRenewed, Bench, expectNothingLeft, FakeLease, INTERVAL, TTL, watched } from './fixture.js'
 
 expectNothingLeft()
 
@@ -11,24 +11,17 @@ describe('close', () => {
   })
 
   it('ends every watch without a callback, then or later', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     await bench.dog.close()
-    expect([watch.trustedForMs, watch.renewing, bench.dog.size, bench.clock.pendingTimers]).toEqual([
-      0,
-      false,
-      0,
-      0,
-    ])
+    expect([bench.dog.size, bench.clock.pendingTimers]).toEqual([0, 0])
+    expect([watch.trustedForMs, watch.renewing]).toEqual([0, false])
     watch.lose('refused')
     await bench.clock.advance(2 * TTL)
     expect([lease.losses, bench.store.renewals]).toEqual([[], []])
   })
 
   it('is safe twice, also while the first is under way', async () => {
-    const bench = new Bench()
-    bench.watch(new FakeLease())
+    const { bench } = watched()
     await Promise.all([bench.dog.close(), bench.dog.close()])
     await bench.dog.close()
   })
@@ -45,10 +38,7 @@ describe('close', () => {
   it.each(['answer', 'fail'] as const)(
     'waits for a call under way to settle (%s), and calls nothing',
     async (how) => {
-      const bench = new Bench()
-      const lease = new FakeLease()
-      bench.watch(lease)
-      await bench.clock.advance(INTERVAL)
+      const { bench, lease } = await beingRenewed()
       const closed = jest.fn()
       const closing = bench.dog.close().then(closed)
       await bench.clock.settle()
@@ -62,9 +52,7 @@ describe('close', () => {
   )
 
   it('abandons a call that outlives the time it was given', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    bench.watch(lease)
+    const { bench, lease } = watched()
     await bench.clock.advance(INTERVAL + 1_000)
     const closed = jest.fn()
     const closing = bench.dog.close().then(closed)
@@ -79,11 +67,8 @@ describe('close', () => {
   })
 
   it('ends the pause of a retry at once', async () => {
-    const bench = new Bench()
-    bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    const { bench } = await beingRenewed()
+    await bench.fail(0)
     await bench.dog.close()
     expect(bench.clock.pendingTimers).toBe(0)
     await bench.clock.advance(TTL)

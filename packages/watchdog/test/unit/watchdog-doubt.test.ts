@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { Bench, expectNothingLeft, FakeLease, TRUST, TTL } from './fixture.js'
+import { Bench, expectNothingLeft, FakeLease, TRUST, TTL, watched } from './fixture.js'
 
 expectNothingLeft()
 
@@ -13,18 +13,15 @@ describe('leases that are doubted', () => {
     expect(bench.dog.doubt(isNamed('one'))).toBe(1)
     expect([one.trustedForMs, other.trustedForMs]).toEqual([0, TRUST - 1_000])
     expect(bench.store.batches).toEqual([['one']])
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect(one.trustedForMs).toBe(TRUST)
   })
 
   it('leases that are doubted that are not renewed are trusted for what the store still keeps', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     await bench.clock.advance(1)
     bench.dog.doubt(() => true)
-    bench.store.remainders[0]!.answer(1_000)
-    await bench.clock.settle()
+    await bench.remain(0, 1_000)
     expect(watch.trustedForMs).toBe(940)
     await bench.clock.advance(940)
   })
@@ -65,8 +62,7 @@ describe('leases that are doubted', () => {
   })
 
   it('leases that are doubted of which one is heard after a jump that came after it: what was sent before the jump proves nothing', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     await bench.clock.advance(10)
     const since = bench.clock.now()
     await bench.clock.advance(10)
@@ -89,26 +85,21 @@ describe('leases that are doubted', () => {
     await bench.clock.advance(10)
     expect(bench.dog.doubt(() => true, since)).toBe(1)
     expect([asked.trustedForMs, silent.trustedForMs]).toEqual([TRUST - 10, 0])
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     asked.stop()
     silent.stop()
   })
 
   it('leases that are doubted that the store does not know are lost', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    bench.watch(lease)
+    const { bench, lease } = watched()
     await bench.clock.advance(1)
     bench.dog.doubt(() => true)
-    bench.store.renewals[0]!.answer(['lost'])
-    await bench.clock.settle()
+    await bench.answer(0, ['lost'])
     expect([lease.losses, bench.dog.size]).toEqual([['refused'], 0])
   })
 
   it('nothing is asked after the end', async () => {
-    const bench = new Bench()
-    bench.watch(new FakeLease())
+    const { bench } = watched()
     await bench.dog.close()
     expect(bench.dog.doubt(() => true)).toBe(0)
     expect(bench.store.renewals).toEqual([])
@@ -117,8 +108,7 @@ describe('leases that are doubted', () => {
 
 describe('what the store says without mayGrow', () => {
   it('shortens trust and never lengthens it', () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     watch.correct(bench.clock.now(), 2 * TTL, { mayGrow: false })
     expect(watch.trustedForMs).toBe(TRUST)
     watch.correct(bench.clock.now(), 1_000, { mayGrow: false })
@@ -127,8 +117,7 @@ describe('what the store says without mayGrow', () => {
   })
 
   it('counts in full where nothing was trusted', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     await bench.clock.advance(1)
     bench.dog.doubt(() => true)
     watch.correct(bench.clock.now(), TTL, { mayGrow: false })
@@ -146,8 +135,7 @@ describe('a watch that is doubted by itself', () => {
     one.doubt()
     expect([one.trustedForMs, one.suspect, other.suspect]).toEqual([0, true, false])
     expect(bench.store.batches).toEqual([['one']])
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect([one.trustedForMs, one.suspect]).toEqual([TRUST, false])
   })
 
@@ -180,8 +168,7 @@ describe('a watch that is doubted by itself', () => {
     const lease = new FakeLease('one')
     const watch = bench.watch(lease)
     watch.doubt()
-    bench.store.renewals[0]!.answer(['lost'])
-    await bench.clock.settle()
+    await bench.answer(0, ['lost'])
     expect(lease.losses).toEqual(['refused'])
     expect(watch.suspect).toBe(true)
     watch.doubt()

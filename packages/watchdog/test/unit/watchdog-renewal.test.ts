@@ -1,15 +1,23 @@
 import { describe, expect, it } from '@jest/globals'
 import { Watchdog } from '../../src/index.js'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, TTL } from './fixture.js'
+import {
+  beingRenewed,
+  Bench,
+  expectNothingLeft,
+  FakeLease,
+  INTERVAL,
+  TRUST,
+  TTL,
+  watched,
+} from './fixture.js'
 
 expectNothingLeft()
 
 describe('renewal', () => {
   it('comes a third of the lease after the last successful one was sent', async () => {
-    const bench = new Bench()
+    const { bench } = watched()
     bench.renewAll()
     const startedAt = bench.clock.now()
-    bench.watch(new FakeLease())
     await bench.clock.advance(4 * INTERVAL)
     expect(bench.store.renewals.map((call) => call.sentAt - startedAt)).toEqual([
       10_000, 20_000, 30_000, 40_000,
@@ -17,22 +25,17 @@ describe('renewal', () => {
   })
 
   it('keeps a lease trusted for ever while the store answers', async () => {
-    const bench = new Bench()
+    const { bench, lease, watch } = watched()
     bench.renewAll()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
     await bench.clock.advance(100 * TTL)
     expect(lease.losses).toEqual([])
     expect(watch.trustedForMs).toBeGreaterThanOrEqual(TRUST - INTERVAL)
   })
 
   it('a slow successful renewal does not extend trust beyond send time + ttl', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     await bench.clock.advance(9_000)
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect(watch.trustedForMs).toBe(TRUST - 9_000)
     // The next one is counted from the sending, too.
     await bench.clock.advance(1_000)
@@ -40,8 +43,7 @@ describe('renewal', () => {
   })
 
   it('does not repeat itself while an attempt is under way', async () => {
-    const bench = new Bench()
-    bench.watch(new FakeLease())
+    const { bench } = watched()
     await bench.clock.advance(TRUST - 1)
     expect(bench.store.renewals).toHaveLength(1)
   })
@@ -59,10 +61,8 @@ describe('renewal', () => {
   })
 
   it('renewal of a lease granted for less than a renewal sets comes before that is over', async () => {
-    const bench = new Bench()
+    const { bench, lease } = watched({ ttlMs: 3_000 })
     bench.renewAll()
-    const lease = new FakeLease()
-    bench.watch(lease, { ttlMs: 3_000 })
     await bench.clock.advance(1_000)
     expect(bench.store.renewals.map((call) => call.timeoutMs)).toEqual([1_000])
     await bench.clock.advance(INTERVAL)
@@ -71,16 +71,14 @@ describe('renewal', () => {
   })
 
   it('renewal that does not make trust longer is still not repeated at once', async () => {
-    const bench = new Bench()
+    const { bench } = watched({ ttlMs: 100 * TTL })
     bench.renewAll()
-    bench.watch(new FakeLease(), { ttlMs: 100 * TTL })
     await bench.clock.advance(5 * INTERVAL)
     expect(bench.store.renewals).toHaveLength(5)
   })
 
   it('a confirmation by the owner postpones it', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     await bench.clock.advance(8_000)
     watch.confirm(bench.clock.now(), TTL)
     await bench.clock.advance(INTERVAL - 1)
@@ -169,9 +167,7 @@ describe('batches', () => {
 
 describe('setRenewing', () => {
   it('off: trust stays as it is and then runs out', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     watch.setRenewing(false)
     expect([watch.renewing, watch.trustedForMs]).toEqual([false, TRUST])
     await bench.clock.advance(TRUST)
@@ -179,20 +175,16 @@ describe('setRenewing', () => {
   })
 
   it('off: the answer to an attempt under way still counts', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     watch.setRenewing(false)
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect(watch.trustedForMs).toBe(TRUST)
     await bench.clock.advance(TRUST - 1)
     expect(bench.store.renewals).toHaveLength(1)
   })
 
   it('on: the first renewal comes an interval from now when there is time', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     await bench.clock.advance(5_000)
     watch.setRenewing(true)
     watch.setRenewing(true)
@@ -204,8 +196,7 @@ describe('setRenewing', () => {
   })
 
   it('on: at once when less than a third is left', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     await bench.clock.advance(TRUST - 9_000)
     watch.setRenewing(true)
     await bench.clock.advance(0)
@@ -213,9 +204,7 @@ describe('setRenewing', () => {
   })
 
   it('off and on again while an attempt is under way starts no second one', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     watch.setRenewing(false)
     watch.setRenewing(true)
     await bench.clock.advance(INTERVAL)
@@ -225,10 +214,8 @@ describe('setRenewing', () => {
 
 describe('renewForMs', () => {
   it('after it nothing is renewed, and trust runs out by itself', async () => {
-    const bench = new Bench()
+    const { bench, lease, watch } = watched({ renewForMs: 25_000 })
     bench.renewAll()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease, { renewForMs: 25_000 })
     await bench.clock.advance(24_999)
     expect([bench.store.renewals.length, watch.renewing]).toEqual([2, true])
     await bench.clock.advance(1)
@@ -238,8 +225,7 @@ describe('renewForMs', () => {
   })
 
   it('cannot be undone by setRenewing', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renewForMs: 5_000 })
+    const { bench, watch } = watched({ renewForMs: 5_000 })
     await bench.clock.advance(6_000)
     watch.setRenewing(false)
     watch.setRenewing(true)
@@ -257,9 +243,8 @@ describe('renewForMs', () => {
   })
 
   it('ends the retries of a renewal', async () => {
-    const bench = new Bench()
+    const { bench } = watched({ renewForMs: 12_000 })
     bench.store.renewWith = () => ['unknown']
-    bench.watch(new FakeLease(), { renewForMs: 12_000 })
     await bench.clock.advance(TRUST)
     const lastSentAt = bench.store.renewals.at(-1)!.sentAt - 1_000
     expect(lastSentAt).toBeGreaterThan(10_000)

@@ -36,8 +36,7 @@ describe('renewals of one row', () => {
   it('are asked in the order they were taken', async () => {
     const { bench } = await rowOfThree()
     bench.renewAll()
-    bench.store.renewals[0]!.answer(['renewed', 'renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed', 'renewed'])
     await bench.clock.advance(INTERVAL)
     const inOrder = [NAMES.slice(0, 2), NAMES.slice(2, 4), NAMES.slice(4)]
     expect(bench.store.batches).toEqual([...inOrder, ...inOrder])
@@ -67,8 +66,7 @@ describe('renewals of one row', () => {
   it('a call that fails holds nobody up, and is made again', async () => {
     const { bench, leases, sizes } = await rowOfThree()
     bench.renewAll()
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    await bench.fail(0)
     expect(sizes()).toEqual([2, 2, 2])
     await bench.clock.advance(1_000)
     const { batches } = bench.store

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { trustedUntil } from '../../src/index.js'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, TTL } from './fixture.js'
+import { beingRenewed, expectNothingLeft, TRUST, TTL, watched } from './fixture.js'
 
 expectNothingLeft()
 
@@ -9,9 +9,7 @@ const SHORT_TRUST = trustedUntil(0, SHORT)
 
 describe('a lease that is shortened', () => {
   it('is trusted until then at once, is not renewed, and ends then', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     await bench.clock.advance(1_000)
     watch.shorten(bench.clock.now(), SHORT)
     expect([watch.trustedForMs, watch.renewing]).toEqual([SHORT_TRUST, false])
@@ -20,8 +18,7 @@ describe('a lease that is shortened', () => {
   })
 
   it('never becomes longer by it', () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     watch.shorten(bench.clock.now(), 2 * TTL)
     expect([watch.trustedForMs, watch.renewing]).toEqual([TRUST, false])
     watch.shorten(bench.clock.now(), SHORT)
@@ -31,9 +28,7 @@ describe('a lease that is shortened', () => {
   })
 
   it('is not what a renewal in flight made it before (I3)', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     expect(bench.store.renewals).toHaveLength(1)
     watch.shorten(bench.clock.now(), SHORT)
     bench.store.renewals[0]?.answer(['renewed'])
@@ -43,8 +38,7 @@ describe('a lease that is shortened', () => {
   })
 
   it('is not trusted for longer because the store says that more is left; it is after a longer one is confirmed', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     watch.shorten(bench.clock.now(), SHORT)
     await bench.clock.advance(1_000)
     watch.correct(bench.clock.now(), TTL)
@@ -57,9 +51,7 @@ describe('a lease that is shortened', () => {
   })
 
   it('stays suspect, until a reply to a later question, and is trusted no longer than that', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     watch.doubt()
     await bench.clock.advance(10)
     watch.shorten(bench.clock.now(), SHORT)

@@ -1,5 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, TTL } from './fixture.js'
+import {
+  beingRenewed,
+  Bench,
+  expectNothingLeft,
+  FakeLease,
+  INTERVAL,
+  TRUST,
+  TTL,
+  watched,
+} from './fixture.js'
 
 expectNothingLeft()
 
@@ -7,6 +16,12 @@ expectNothingLeft()
 async function suspend(bench: Bench, ms = 60_000): Promise<void> {
   await bench.clock.advance(1_000)
   bench.clock.stepWall(ms)
+}
+
+/** The same, and somebody asks afterwards whose trust is over. */
+async function suspendAndLook(bench: Bench): Promise<void> {
+  await suspend(bench)
+  bench.dog.endOverdueTrust()
 }
 
 describe('after the machine was suspended', () => {
@@ -33,20 +48,16 @@ describe('after the machine was suspended', () => {
     await suspend(bench)
     expect(watch.trustedForMs).toBe(0)
     await bench.clock.advance(500)
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect(watch.trustedForMs).toBe(TRUST - 500)
     await bench.clock.advance(INTERVAL - 500)
     expect(bench.store.renewals).toHaveLength(2)
   })
 
   it('what the store still keeps clears suspicion of a lease that is not renewed', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
-    bench.store.remainders[0]!.answer(1_000)
-    await bench.clock.settle()
+    const { bench, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
+    await bench.remain(0, 1_000)
     expect(watch.trustedForMs).toBe(940)
     await bench.clock.advance(940)
     expect(bench.dog.size).toBe(0)
@@ -55,11 +66,8 @@ describe('after the machine was suspended', () => {
   it.each(['renewed', 'fixed'])(
     'a store that no longer knows the %s lease ends it as refused',
     async (kind) => {
-      const bench = new Bench()
-      const lease = new FakeLease()
-      bench.watch(lease, { renew: kind === 'renewed' })
-      await suspend(bench)
-      bench.dog.endOverdueTrust()
+      const { bench, lease } = watched({ renew: kind === 'renewed' })
+      await suspendAndLook(bench)
       bench.store.renewals[0]?.answer(['lost'])
       bench.store.remainders[0]?.answer(null)
       await bench.clock.settle()
@@ -70,11 +78,8 @@ describe('after the machine was suspended', () => {
   it.each([true, false])(
     'an unknown verification is told and retried, without trust (renew: %s)',
     async (renew) => {
-      const bench = new Bench()
-      const lease = new FakeLease()
-      const watch = bench.watch(lease, { renew })
-      await suspend(bench)
-      bench.dog.endOverdueTrust()
+      const { bench, lease, watch } = watched({ renew })
+      await suspendAndLook(bench)
       const calls = renew ? bench.store.renewals : bench.store.remainders
       calls[0]!.fail()
       await bench.clock.settle()
@@ -87,11 +92,8 @@ describe('after the machine was suspended', () => {
   )
 
   it.each([NaN, -1, Infinity])('a remainder of %d is no answer', async (remainder) => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease, { renew: false })
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, lease, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
     bench.store.remainders[0]!.answer(remainder)
     await bench.clock.advance(100)
     expect([watch.trustedForMs, bench.store.remainders.length]).toEqual([0, 2])
@@ -109,11 +111,8 @@ describe('after the machine was suspended', () => {
   })
 
   it('a suspect watch whose trust runs out is expired', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    bench.watch(lease)
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, lease } = watched()
+    await suspendAndLook(bench)
     await bench.clock.advance(TRUST - 1_000)
     expect(lease.losses).toEqual(['expired'])
   })
@@ -130,8 +129,7 @@ describe('after the machine was suspended', () => {
   it('verification travels in batches', async () => {
     const bench = new Bench()
     for (let count = 0; count < 150; count += 1) bench.watch(new FakeLease())
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    await suspendAndLook(bench)
     expect(bench.store.batches.map((names) => names.length)).toEqual([100, 50])
   })
 })
@@ -140,30 +138,23 @@ describe('an answer to a request sent before the jump', () => {
   it.each([0, 1_000])(
     'neither clears suspicion nor extends trust (renewal, %i ms later)',
     async (laterMs) => {
-      const bench = new Bench()
-      const watch = bench.watch(new FakeLease())
-      await bench.clock.advance(INTERVAL)
+      const { bench, watch } = await beingRenewed()
       bench.clock.stepWall(60_000)
       await bench.clock.advance(laterMs)
       // Nobody looked since the jump: the answer itself must not be believed.
-      bench.store.renewals[0]!.answer(['renewed'])
-      await bench.clock.settle()
+      await bench.answer(0, ['renewed'])
       expect(watch.trustedForMs).toBe(0)
       expect(bench.store.renewals).toHaveLength(2)
-      bench.store.renewals[1]!.answer(['renewed'])
-      await bench.clock.settle()
+      await bench.answer(1, ['renewed'])
       expect(watch.trustedForMs).toBe(TRUST)
     },
   )
 
   it('does not extend trust after suspicion was cleared either', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     const sentAt = bench.clock.now()
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
-    bench.store.remainders[0]!.answer(1_000)
-    await bench.clock.settle()
+    await suspendAndLook(bench)
+    await bench.remain(0, 1_000)
     watch.confirm(sentAt, TTL)
     watch.correct(sentAt, TTL)
     expect(watch.trustedForMs).toBe(940)
@@ -172,26 +163,18 @@ describe('an answer to a request sent before the jump', () => {
   it.each([true, false])(
     'is ignored when it says lost: the verification will tell (looked: %s)',
     async (looked) => {
-      const bench = new Bench()
-      const lease = new FakeLease()
-      bench.watch(lease)
-      await bench.clock.advance(INTERVAL)
+      const { bench, lease } = await beingRenewed()
       bench.clock.stepWall(60_000)
       if (looked) bench.dog.endOverdueTrust()
-      bench.store.renewals[0]!.answer(['lost'])
-      await bench.clock.settle()
+      await bench.answer(0, ['lost'])
       expect(lease.losses).toEqual([])
-      bench.store.renewals[1]!.answer(['lost'])
-      await bench.clock.settle()
+      await bench.answer(1, ['lost'])
       expect(lease.losses).toEqual(['refused'])
     },
   )
 
   it('its failure starts no retry of its own', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    bench.watch(lease)
-    await bench.clock.advance(INTERVAL)
+    const { bench, lease } = await beingRenewed()
     bench.clock.stepWall(60_000)
     bench.dog.endOverdueTrust()
     bench.store.renewals[0]!.fail()
@@ -200,8 +183,7 @@ describe('an answer to a request sent before the jump', () => {
   })
 
   it('a confirmation by the owner that finds the jump itself is not believed', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
+    const { bench, watch } = watched()
     const sentAt = bench.clock.now()
     await suspend(bench)
     watch.confirm(sentAt, TTL)
@@ -209,9 +191,7 @@ describe('an answer to a request sent before the jump', () => {
   })
 
   it('an answer to a request sent before the jump, and confirmed by the owner does not postpone the end of a suspect watch', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     const sentAt = bench.clock.now()
     await suspend(bench)
     watch.confirm(sentAt, 10 * TTL)
@@ -220,39 +200,30 @@ describe('an answer to a request sent before the jump', () => {
   })
 
   it('does not revive a watch whose trust is over, either', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
-    await bench.clock.advance(INTERVAL)
+    const { bench, lease, watch } = await beingRenewed()
     watch.correct(bench.clock.now(), 0)
     bench.clock.stepWall(60_000)
     expect(watch.trustedForMs).toBe(0)
-    bench.store.renewals[0]!.answer(['renewed'])
-    await bench.clock.settle()
+    await bench.answer(0, ['renewed'])
     expect([watch.trustedForMs, bench.store.renewals.length]).toEqual([0, 1])
     await bench.clock.advance(0)
     expect(lease.losses).toEqual(['expired'])
   })
 
   it('a second jump voids the verification of the first', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
     await suspend(bench)
-    bench.dog.endOverdueTrust()
-    await suspend(bench)
-    bench.store.remainders[0]!.answer(TTL)
-    await bench.clock.settle()
+    await bench.remain(0, TTL)
     expect(watch.trustedForMs).toBe(0)
-    bench.store.remainders[1]!.answer(TTL)
-    await bench.clock.settle()
+    await bench.remain(1, TTL)
     expect(watch.trustedForMs).toBe(TRUST)
   })
 
   it('a grant that was asked for before the jump is suspect from birth', async () => {
     const bench = new Bench()
     const sentAt = bench.clock.now()
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    await suspendAndLook(bench)
     bench.renewAll()
     const watch = bench.watch(new FakeLease('late'), { sentAt })
     expect(watch.trustedForMs).toBe(0)
@@ -266,33 +237,25 @@ describe('an answer to a request sent before the jump', () => {
 
 describe('a suspect watch', () => {
   it('is trusted again by a confirmation that the owner got after the jump', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, watch } = watched()
+    await suspendAndLook(bench)
     watch.confirm(bench.clock.now(), TTL)
     expect(watch.trustedForMs).toBe(TRUST)
   })
 
   it('a suspect watch that stops renewing while its verification fails is verified without a renewal', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, watch } = watched()
+    await suspendAndLook(bench)
     watch.setRenewing(false)
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    await bench.fail(0)
     expect([bench.store.renewals.length, bench.store.remainders.length]).toEqual([1, 1])
-    bench.store.remainders[0]!.answer(TTL)
-    await bench.clock.settle()
+    await bench.remain(0, TTL)
     expect(watch.trustedForMs).toBe(TRUST)
   })
 
   it('a suspect watch that starts renewing meanwhile is renewed once it is verified', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
     watch.setRenewing(true)
     expect(bench.store.renewals).toHaveLength(0)
     bench.store.remainders[0]!.answer(5_000)
@@ -301,10 +264,8 @@ describe('a suspect watch', () => {
   })
 
   it('a suspect watch that was confirmed for a short time is renewed within that time', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
     bench.store.remainders[0]!.fail()
     await bench.clock.settle()
     watch.setRenewing(true)
@@ -314,10 +275,8 @@ describe('a suspect watch', () => {
   })
 
   it('a suspect watch that was confirmed and set to renew during a pause leaves the verification', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
-    await suspend(bench)
-    bench.dog.endOverdueTrust()
+    const { bench, watch } = watched({ renew: false })
+    await suspendAndLook(bench)
     bench.store.remainders[0]!.fail()
     await bench.clock.settle()
     watch.confirm(bench.clock.now(), TTL)
@@ -329,8 +288,7 @@ describe('a suspect watch', () => {
 
 describe('a wall clock that was only adjusted', () => {
   it.each([-3_600_000, -60, 50])('by %i ms leaves trust alone', async (stepMs) => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease(), { renew: false })
+    const { bench, watch } = watched({ renew: false })
     await suspend(bench, stepMs)
     expect(watch.trustedForMs).toBe(TRUST - 1_000)
     expect(bench.store.remainders).toHaveLength(0)

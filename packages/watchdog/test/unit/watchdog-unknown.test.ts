@@ -1,25 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
-import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST } from './fixture.js'
+import { beingRenewed, Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, watched } from './fixture.js'
 
 expectNothingLeft()
 
 describe('an unknown outcome', () => {
   it('neither extends nor ends trust, and is told to the lease', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
-    await bench.clock.advance(INTERVAL)
+    const { bench, lease, watch } = await beingRenewed()
     const error = new Error('connection lost')
-    bench.store.renewals[0]!.fail(error)
-    await bench.clock.settle()
+    await bench.fail(0, error)
     expect([watch.trustedForMs, lease.losses, lease.failures]).toEqual([TRUST - INTERVAL, [], [error]])
   })
 
   it('an unknown outcome that lasts ends in expired when trust runs out, not before', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
+    const { bench, lease } = watched()
     bench.store.renewWith = () => ['unknown']
-    bench.watch(lease)
     await bench.clock.advance(TRUST - 1)
     expect(lease.losses).toEqual([])
     await bench.clock.advance(1)
@@ -30,9 +24,8 @@ describe('an unknown outcome', () => {
   })
 
   it('is retried after 100, 200, 400, ... ms, at most half an interval', async () => {
-    const bench = new Bench()
+    const { bench } = watched()
     bench.store.renewWith = () => ['unknown']
-    bench.watch(new FakeLease())
     await bench.clock.advance(TRUST)
     const sentAt = bench.store.renewals.map((call) => call.sentAt)
     const pauses = sentAt.slice(1).map((time, index) => time - sentAt[index]!)
@@ -40,18 +33,15 @@ describe('an unknown outcome', () => {
   })
 
   it('jitter makes a pause up to half as long', async () => {
-    const bench = new Bench()
+    const { bench } = watched()
     bench.random = 0
     bench.store.renewWith = () => ['unknown']
-    bench.watch(new FakeLease())
     await bench.clock.advance(INTERVAL + 50)
     expect(bench.store.renewals).toHaveLength(2)
   })
 
   it('a retry that succeeds counts from its own sending', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     bench.store.renewals[0]!.fail()
     bench.renewAll()
     await bench.clock.advance(100)
@@ -78,8 +68,7 @@ describe('an unknown outcome', () => {
     const [stopped, off] = [bench.watch(new FakeLease('stopped')), bench.watch(new FakeLease('off'))]
     bench.watch(new FakeLease('kept'))
     await bench.clock.advance(INTERVAL)
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    await bench.fail(0)
     stopped.stop()
     off.setRenewing(false)
     await bench.clock.advance(100)
@@ -87,23 +76,17 @@ describe('an unknown outcome', () => {
   })
 
   it('retries end when no lease of the chunk is left', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench, watch } = await beingRenewed()
     watch.stop()
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    await bench.fail(0)
     expect(bench.clock.pendingTimers).toBeLessThanOrEqual(1)
     await bench.clock.advance(TRUST)
     expect(bench.store.renewals).toHaveLength(1)
   })
 
   it('renewal that was switched off and on during a pause is neither lost nor doubled', async () => {
-    const bench = new Bench()
-    const watch = bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
-    bench.store.renewals[0]!.fail()
-    await bench.clock.settle()
+    const { bench, watch } = await beingRenewed()
+    await bench.fail(0)
     watch.setRenewing(false)
     watch.setRenewing(true)
     bench.renewAll()
@@ -119,8 +102,7 @@ describe('an unknown outcome', () => {
       const leases = [new FakeLease(), new FakeLease()]
       const watches = leases.map((lease) => bench.watch(lease))
       await bench.clock.advance(INTERVAL)
-      bench.store.renewals[0]!.answer(answers)
-      await bench.clock.settle()
+      await bench.answer(0, answers)
       for (const lease of leases) {
         expect(lease.failures).toEqual([new Error(`the store gave ${answers.length} answers about 2 leases`)])
       }
@@ -131,10 +113,7 @@ describe('an unknown outcome', () => {
   )
 
   it('an answer that is none of the three is unknown', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    bench.watch(lease)
-    await bench.clock.advance(INTERVAL)
+    const { bench, lease } = await beingRenewed()
     bench.store.renewals[0]!.answer([undefined as never])
     await bench.clock.advance(100)
     expect(lease.failures).toHaveLength(1)
@@ -142,9 +121,7 @@ describe('an unknown outcome', () => {
   })
 
   it('a store that throws a TypeError, synchronously even, is retried like any other', async () => {
-    const bench = new Bench()
-    const lease = new FakeLease()
-    const watch = bench.watch(lease)
+    const { bench, lease, watch } = watched()
     bench.store.renewWith = undefined
     const renew = bench.store.renew.bind(bench.store)
     bench.store.renew = () => {
@@ -157,9 +134,7 @@ describe('an unknown outcome', () => {
   })
 
   it('a rejection that is no Error is retried, too', async () => {
-    const bench = new Bench()
-    bench.watch(new FakeLease())
-    await bench.clock.advance(INTERVAL)
+    const { bench } = await beingRenewed()
     bench.store.renewals[0]!.fail('oops')
     await bench.clock.advance(100)
     expect(bench.store.renewals).toHaveLength(2)

@@ -27,11 +27,10 @@ function pop(name: string, take: (list: string[], count: number) => readonly str
 
 function positive(text: string): number {
   const value = integer(text, mustBePositive)
-  return value < 0n ? fail(mustBePositive()) : Number(value)
-}
-
-function fail(error: ErrorReply): never {
-  throw error
+  if (value < 0n) {
+    throw mustBePositive()
+  }
+  return Number(value)
 }
 
 const mustBePositive = (): ErrorReply => new ErrorReply('ERR value is out of range, must be positive')
