@@ -21,18 +21,20 @@ import {
   type LockClient,
   type LockClientOptions,
 } from '../../src/index.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 import { frameworks, type Handlers, type WebServer } from './support/web-frameworks.js'
 
 const REQUESTS = 80
 const NAMES = 10
 
+const harness = useRig({ redis: 'all' })
+
 const post = (url: string, body: unknown = {}): Promise<Response> =>
   fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
 describe.each(Object.entries(frameworks))('a context per request in %s', (_name, framework) => {
-  const harness = useRig({ redis: 'all' })
+  const locks = own(() => harness.client({ bareCalls: 'throw' }))
   let server: WebServer | undefined
 
   afterEach(async () => {
@@ -63,7 +65,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   }
 
   it('a server that was started inside a context: each request has one of its own all the same (I1)', async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const over = signalled()
     const [inside, leave] = [signalled(), signalled()]
     const ids = new Set<number | undefined>()
@@ -189,7 +190,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   it(`${REQUESTS} parallel requests: each is an owner of its own, from its beginning to its end`, async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const inside = new Map<string, number>()
     const url = await serve(locks, {
       work: async (name, body) => {
@@ -232,7 +232,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   it('is around the handler also where the body arrives later than the head', async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const url = await serve(locks, {
       count: async (_argument, body) => {
         await locks.getLock(harness.name()).lock()
@@ -253,7 +252,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   it('ends with the answer: a task that goes on after it acquires nothing in its name', async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const answered = signalled()
     let late: Promise<unknown> = Promise.resolve()
     const url = await serve(locks, {
@@ -271,7 +269,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   it('a client that goes away ends the waits of its request, and nothing of them stays', async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const name = harness.name()
     const other = await (await harness.client()).getLock(name).acquire()
     const ends: unknown[] = []
@@ -308,7 +305,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
   })
 
   it('leaves the lock of a request whose client has gone to the handler that holds it', async () => {
-    const locks = await harness.client({ bareCalls: 'throw' })
     const lock = locks.getLock(harness.name())
     const [inside, gone] = [signalled(), signalled()]
     let outcome: unknown
@@ -391,7 +387,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
 })
 
 describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the middle', (version) => {
-  const harness = useRig({ redis: 'all' })
   const ends: (() => unknown)[] = []
   afterEach(() => ends.splice(0).forEach((end) => end()))
 
@@ -448,8 +443,6 @@ describe.each(['HTTP/1', 'HTTP/2'])('a request over %s whose client goes in the 
 })
 
 describe('Hono, whose signal of a request has a text as its reason', () => {
-  const harness = useRig({ redis: 'all' })
-
   it('a wait that is given that signal ends with the error of every other wait of the request', async () => {
     const locks = await harness.client()
     const [began, ended] = [signalled(), signalled<unknown>()]

@@ -20,11 +20,14 @@ import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { seeded } from './support/seeded.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
 // A read lock excludes nobody of its own, and what is not reentrant has tests of its own.
 const exclusiveKinds = reentrantKinds.filter((kind) => kind.excludesItself)
+
+const rig = useRig({ redis: 'all' })
+const locks = own(() => rig.client())
 
 const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
@@ -266,13 +269,11 @@ describeAlone('identity: the source', () => {
 })
 
 describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
+  const lock = own(() => kind.of(locks, rig.name()))
   const holdsInRedis = async (): Promise<number[]> =>
     Object.values(await kind.holds(rig.admin, rig.name())).map(Number)
 
   it('inside run, nested calls re-enter across awaits, timers and immediates', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inTimer = signalled<LockHold>()
@@ -301,9 +302,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['is free', 'is held by another client'])(
     'locks at the same time in one context all get it when it %s: hold count 3 (I2)',
     async (state) => {
-      const [locks, others] = [await rig.client(), await rig.client()]
+      const others = await rig.client()
       const held = state === 'is free' ? null : await kind.of(others, rig.name()).acquire()
-      const lock = kind.of(locks, rig.name())
       await locks.run(async () => {
         const all = Promise.all([lock.lock(), lock.acquire(), lock.tryLock(60_000)])
         if (held) {
@@ -320,8 +320,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('locks and unlocks of one context at the same time leave exactly what is left (I2)', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       await Promise.all(
@@ -337,8 +335,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('run inside run joins: what the outer one holds is re-entered', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.lock()
       const inner = await locks.run(async () => {
@@ -396,9 +392,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(Object.keys(around))(
     'sibling withLocks of one context never overlap, inside: %s (I1)',
     async (where) => {
-      const locks = await rig.client()
       const section = new CriticalSection(rig.admin, rig.name('counter'))
-      const lock = kind.of(locks, rig.name())
       const objects = [lock, kind.of(locks, rig.name())]
       await around[where]!(locks, lock, async () => {
         await Promise.all(times(12, (i) => objects[i % 2]!.withLock(section.enter)))
@@ -411,8 +405,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each([1, 2, 3])(
     'a tree of withLocks: siblings never overlap at any depth, seed %i (I1)',
     async (seed) => {
-      const locks = await rig.client()
-      const lock = kind.of(locks, rig.name())
       const random = seeded(seed)
       let [visited, overlaps] = [0, 0]
       const grow = async (depth: number): Promise<void> => {
@@ -440,8 +432,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('a nested withLock that outlives the outer one keeps siblings out until it has ended (I1)', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(async () => {
       const { nested } = await lock.withLock(async () => {
@@ -462,8 +452,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('recursion through withLock six deep: Redis has the true count at each level (I2)', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const seen: number[] = []
     const look = async (): Promise<void> => {
       seen.push(...(await holdsInRedis()))
@@ -483,8 +471,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('withLock outside any context makes its inside one: lock, tryLock and acquire re-enter there', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await lock.withLock(async (hold) => {
       expect((await lock.lock()).owner).toBe(hold.owner)
       expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
@@ -501,8 +487,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('what was taken by hand inside withLock and not released stays with the context', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       await lock.withLock(() => lock.lock())
       expect(await lock.getHoldCount()).toBe(1)
@@ -514,8 +498,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it("fork separates: the parent's hold keeps it out, and two forks keep out each other", async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(async () => {
       await lock.lock()
@@ -534,8 +516,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['lock', 'withLock'] as const)(
     'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
     async (how) => {
-      const locks = await rig.client()
-      const lock = kind.of(locks, rig.name())
       const inside = async (): Promise<void> => {
         const waits: (() => Promise<unknown>)[] = [
           () => lock.lock(),
@@ -564,8 +544,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   )
 
   it('a detached fork waits for what its parent holds, and gets it afterwards', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const order: string[] = []
     const waiting = nextEvent(locks, 'waiting')
     const { task } = await locks.run(async () => {
@@ -588,8 +566,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives its run acquires nothing in its name, but can release what it holds', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const gone = signalled()
     const { task } = await locks.run(async () => {
       await lock.lock()
@@ -611,8 +587,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives its withLock acquires nothing in its name, but can release what it holds', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const other = kind.of(locks, rig.name('other'))
     const gone = signalled()
     const { task } = await lock.withLock(async () => {
@@ -632,8 +606,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('a task that outlives a withLock inside a living run is no longer inside that withLock', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const gone = signalled()
     await locks.run(async () => {
       const { task } = await lock.withLock(() => ({
@@ -647,8 +619,6 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   })
 
   it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const store = new AsyncLocalStorage<number>()
     const ways: ((i: number) => Promise<unknown>)[] = [
       async () => {
@@ -680,10 +650,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
 })
 
 describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
-
   it('a thread re-enters through its own locks wherever they are used, and is known by its id', async () => {
-    const locks = await rig.client()
     const [thread, other] = [locks.thread(), locks.thread()]
     await kind.of(thread, rig.name()).lock()
     const ids = [thread.id, other.id]
@@ -712,7 +679,6 @@ describe.each(exclusiveKinds)('identity, explicit threads: $name', (kind) => {
   })
 
   it('two threads exclude each other, and bare callers', async () => {
-    const locks = await rig.client()
     const section = new CriticalSection(rig.admin, rig.name('counter'))
     const caller = async (lock: AnyLock): Promise<void> => {
       await lock.lock()

@@ -1,20 +1,15 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 const rig = useRig()
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  locks = await rig.client({ clientName: 'orders', describeHolds: () => TRACE })
-  others = await rig.client({ clientName: 'others' })
-})
+const locks = own(() => rig.client({ clientName: 'orders', describeHolds: () => TRACE }))
+const others = own(() => rig.client({ clientName: 'others' }))
 
 describe('inspect()', () => {
   it.each([

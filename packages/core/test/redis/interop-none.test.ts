@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { waitBehind } from './support/behind.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // Locks that nobody but Holdfast clients uses: a release tells only those who stand in the queue.
 
@@ -10,15 +10,13 @@ const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`
 
 const rig = useRig()
-let log: MessageLog
-
-beforeEach(async () => {
-  log = await MessageLog.open(rig.connection(), rig.admin)
-})
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
 
 // No resync helps within a test.
 const client = (options: LockClientOptions = {}): Promise<LockClient> =>
   rig.client({ interop: 'none', resyncInterval: 20_000, ...options })
+const locks = own(() => client())
+const others = own(() => client())
 
 const announced = async (): Promise<string[]> => (await log.take()).map(([channel]) => channel)
 
@@ -27,7 +25,6 @@ const stands = () => eventually(async () => (await rig.admin.zcard(`holdfast:lin
 
 describe("a client with interop: 'none'", () => {
   it('announces no release that nobody waits for', async () => {
-    const locks = await client()
     await locks.getLock(NAME).withLock(() => undefined)
     await locks.getNonReentrantLock(NAME).withLock(() => undefined)
     expect(await announced()).toEqual([])
@@ -35,7 +32,6 @@ describe("a client with interop: 'none'", () => {
   })
 
   it('grants the lock to a waiter of another client', async () => {
-    const [locks, others] = [await client(), await client()]
     const hold = await locks.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     await stands()
@@ -45,9 +41,9 @@ describe("a client with interop: 'none'", () => {
   })
 
   it('grants it to one that has waited for longer than a short life', async () => {
-    const [locks, others] = [await client(), await client({ lockWatchdogTimeout: 200 })]
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
+    const shortLived = await client({ lockWatchdogTimeout: 200 })
+    const { waiting } = await waitBehind(rig, NAME, () => shortLived.getLock(NAME).acquire())
     await stands()
     const aliveUntil = async (): Promise<number> => {
       const [, until] = await rig.admin.zrange(`holdfast:line:{${NAME}}`, '0', '0', 'WITHSCORES')
@@ -61,7 +57,6 @@ describe("a client with interop: 'none'", () => {
   })
 
   it('wakes a waiter of its own that the lock is not passed on to', async () => {
-    const locks = await client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     const waits = ['a', 'b'].map(() => locks.getLock(NAME).acquire({ leaseMs: 60_000 }))
     await rig.heard(NAME)
@@ -73,7 +68,6 @@ describe("a client with interop: 'none'", () => {
   })
 
   it('tells the others again once a waiter has left', async () => {
-    const [locks, others] = [await client(), await client()]
     const abort = new AbortController()
     const hold = await locks.getLock(NAME).acquire()
     const leaving = others.getLock(NAME).acquire({ signal: abort.signal })
@@ -86,7 +80,6 @@ describe("a client with interop: 'none'", () => {
   })
 
   it('announces the release of a fenced lock, whose waiters do not stand in the queue', async () => {
-    const [locks, others] = [await client(), await client()]
     const hold = await locks.getFencedLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => others.getFencedLock(NAME).acquire())
     await hold.release()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
+import type { Redis } from 'ioredis'
 import { InvalidArgumentError, LockClient, type Hold, type LockClientOptions } from '../../src/index.js'
 import { nextEvent } from './support/behind.js'
 import { passer, type Passer } from './support/passing.js'
@@ -41,6 +42,12 @@ async function idleAt({ locks, sent }: Lingerer): Promise<string> {
   return hold.owner
 }
 
+/** A client that has left the lock idle, and its last owner. */
+async function idle(connection?: Redis): Promise<Lingerer & { readonly left: string }> {
+  const client = await lingerer({}, connection)
+  return { ...client, left: await idleAt(client) }
+}
+
 /** The next caller asked Redis. */
 async function asks({ locks, sent }: Lingerer, options = {}): Promise<Hold> {
   const hold = await soon(locks.getLock(NAME).acquire(options))
@@ -51,10 +58,9 @@ async function asks({ locks, sent }: Lingerer, options = {}): Promise<Hold> {
 
 describe('a lock that this client takes again and again', () => {
   it('stays for its next caller, who needs no command, until the bound is over', async () => {
-    const client = await lingerer()
-    const left = await idleAt(client)
+    const client = await idle()
     const lock = client.locks.getLock(NAME)
-    const seen = new Set([left])
+    const seen = new Set([client.left])
     for (const take of [() => lock.acquire(), () => lock.tryAcquire(), () => lock.acquire({ waitMs: 100 })]) {
       const hold = (await take())!
       seen.add(hold.owner)
@@ -72,8 +78,7 @@ describe('a lock that this client takes again and again', () => {
   })
 
   it('is released when the bound is over since it was acquired in Redis, however lately it was used', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     await client.time.advance(LINGER_MS - 1)
     await (await client.locks.getLock(NAME).acquire()).release()
     expect(await isFree()).toBe(false)
@@ -94,8 +99,7 @@ describe('a lock that this client takes again and again', () => {
   })
 
   it('is renamed and released as ever by whoever has it when the bound ends', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const hold = await client.locks.getLock(NAME).acquire()
     await client.time.advance(LINGER_MS)
     await eventually(async () => hold.owner in (await owners()))
@@ -126,8 +130,7 @@ describe('a lock that this client takes again and again', () => {
   })
 
   it('is re-entered by its next caller, and counted (I2)', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const lock = client.locks.getLock(NAME)
     await client.locks.run(async () => {
       await lock.withLock(async () => {
@@ -152,8 +155,7 @@ describe('a lock that this client takes again and again', () => {
 
 describe('while it is idle', () => {
   it('others are refused, and it is locked; then they get it, and it stays nowhere for a second', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const others = await rig.client()
     expect(await others.getLock(NAME).tryAcquire()).toBeNull()
     const refused = others.getLock(NAME).acquire({ waitMs: 0 })
@@ -181,17 +183,15 @@ describe('while it is idle', () => {
     ['a lease of its own', (client) => asks(client, { leaseMs: 7_000 })],
     ['a token (I9)', (client) => client.locks.getFencedLock(NAME).acquire()],
   ])('a caller that wants %s has it released first', async (_what, take) => {
-    const client = await lingerer()
-    const left = await idleAt(client)
+    const client = await idle()
     const hold = await soon(take(client))
-    expect(left in (await owners())).toBe(false)
+    expect(client.left in (await owners())).toBe(false)
     expect(hold.owner in (await owners())).toBe(true)
     await hold.release()
   })
 
   it('a lock object without the option takes it, and does not leave it idle', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const hold = await client.locks.getLock(NAME, { lingerMs: 0 }).acquire()
     expect(client.sent()).toEqual([])
     await hold.release()
@@ -199,27 +199,24 @@ describe('while it is idle', () => {
   })
 
   it('close releases it, without waiting for the bound', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     await soon(client.locks.close())
     expect([client.sent(), await isFree()]).toEqual([['release'], true])
   })
 
   it('a release of it that fails is told of by release-failed, and is no loss', async () => {
     const connection = rig.connection()
-    const client = await lingerer({}, connection)
-    const owner = await idleAt(client)
+    const client = await idle(connection)
     const failed = nextEvent(client.locks, 'release-failed')
     connection.disconnect()
     await client.time.advance(HOUR_MS)
-    expect(await failed).toMatchObject({ lockName: NAME, owner })
+    expect(await failed).toMatchObject({ lockName: NAME, owner: client.left })
     expect(client.lost).toEqual([])
     await rig.admin.del(NAME)
   })
 
   it('a caller that aborts in the tick in which it comes leaves it as it is', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const abort = new AbortController()
     const taken = client.locks.getLock(NAME).acquire({ signal: abort.signal })
     abort.abort(new Error('enough'))
@@ -230,8 +227,7 @@ describe('while it is idle', () => {
   })
 
   it('a forced release elsewhere is nobody’s loss, and the next caller does not get it (I1)', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const others = await rig.client()
     expect(await others.getLock(NAME).forceUnlock()).toBe(true)
     const theirs = await others.getLock(NAME).acquire()
@@ -243,16 +239,14 @@ describe('while it is idle', () => {
   })
 
   it('a forced release here ends it, and the next caller asks Redis', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     expect(await client.locks.getLock(NAME).forceUnlock()).toBe(true)
     await (await asks(client)).release()
     expect(client.lost).toEqual([])
   })
 
   it('the lock may be deleted in Redis: the next caller learns it as any that is passed a lock: by its rename', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     await rig.admin.del(NAME)
     const hold = await client.locks.getLock(NAME).acquire()
     await client.time.advance(LINGER_MS)
@@ -267,8 +261,7 @@ describe('an idle lock is not taken, but asked for in Redis,', () => {
     ['when the process was paused for longer than its lease (I3)', ({ time }) => time.pass(HOUR_MS)],
     ['when the machine was suspended (I3)', ({ time }) => time.stepWall(HOUR_MS)],
   ])('%s', async (_what, change) => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     change(client)
     const hold = await asks(client)
     // Others had a round trip in which it was free: it was not taken again in the script that released it.
@@ -279,8 +272,7 @@ describe('an idle lock is not taken, but asked for in Redis,', () => {
   })
 
   it('when the connection was lost meanwhile', async () => {
-    const client = await lingerer()
-    await idleAt(client)
+    const client = await idle()
     const session = (client.locks as unknown as { session: { runner: { connectionEpoch: number } } }).session
     const epoch = session.runner.connectionEpoch
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')

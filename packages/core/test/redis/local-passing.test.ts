@@ -8,7 +8,7 @@ import {
   type LockTimeoutError,
 } from '../../src/index.js'
 import { hasAsked, heldAndAwaited, passer, sleeps } from './support/passing.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 import { outcomeOf, waitBehind } from './support/behind.js'
 
@@ -16,11 +16,11 @@ const NAME = 'order:42'
 const HOUR_MS = 3_600_000
 
 const rig = useRig()
+const client = own(() => passer(rig))
 const owners = () => rig.admin.hgetall(NAME)
 
 describe('a lock that is released while somebody of the same client waits', () => {
   it('goes to the next without a command, and Redis names the one who has it then', async () => {
-    const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     const more = Array.from({ length: 5 }, () => client.locks.getLock(NAME).acquire())
     expect(await hold.release()).toBe('released')
@@ -56,7 +56,6 @@ describe('a lock that is released while somebody of the same client waits', () =
   })
 
   it('is held by whom this client says, before Redis names it', async () => {
-    const client = await passer(rig)
     const thread = client.locks.thread()
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => thread.getLock(NAME).acquire())
     await hold.release()
@@ -69,7 +68,6 @@ describe('a lock that is released while somebody of the same client waits', () =
   })
 
   it('released by force meanwhile, is lost by the next, and not by whoever has released it', async () => {
-    const client = await passer(rig)
     const losers: string[] = []
     client.locks.on('lost', ({ owner }) => losers.push(owner))
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
@@ -83,7 +81,6 @@ describe('a lock that is released while somebody of the same client waits', () =
   })
 
   it('is counted by a lock of several locks, before Redis names it (I2)', async () => {
-    const client = await passer(rig)
     const lock = client.locks.getMultiLock(client.locks.getLock(NAME))
     const countIt = async (): Promise<number> => {
       const hold = await lock.acquire()
@@ -100,7 +97,6 @@ describe('a lock that is released while somebody of the same client waits', () =
   })
 
   it('is re-entered, extended and released level by level by the next (I2)', async () => {
-    const client = await passer(rig)
     const thread = client.locks.thread()
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => thread.getLock(NAME).acquire())
     await hold.release()
@@ -134,7 +130,6 @@ describe('a lock that is released while somebody of the same client waits', () =
   })
 
   it('is renewed under the name of the next (I3)', async () => {
-    const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     await hold.release()
     const next = await soon(waiting)
@@ -154,7 +149,6 @@ describe('on the diagnostics channels', () => {
   const seen = useSeen()
 
   it('a call that was passed the lock says so, and holds begin and end as ever', async () => {
-    const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     await hold.release()
     const next = await soon(waiting)
@@ -203,7 +197,6 @@ describe('a lock is released, not passed on,', () => {
   })
 
   it('when its holder loses it, and whoever waits here asks at once', async () => {
-    const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     await rig.admin.del(NAME)
     await expect(hold.verify()).rejects.toThrow(LockLostError)
@@ -224,7 +217,6 @@ describe('a lock is released, not passed on,', () => {
   })
 
   it('when the next one wants a token, or has one (I9)', async () => {
-    const client = await passer(rig)
     const fenced = client.locks.getFencedLock(NAME)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME, () => fenced.acquire(), true)
     const another = fenced.acquire()
@@ -250,7 +242,6 @@ describe('a lock is released, not passed on,', () => {
   })
 
   it('when its holder has a lease of its own', async () => {
-    const client = await passer(rig)
     const hold = await client.locks.getLock(NAME).acquire({ leaseMs: 20_000 })
     const { waiting } = await waitBehind(rig, NAME, () => client.locks.getLock(NAME).acquire())
     client.sent()
@@ -262,7 +253,6 @@ describe('a lock is released, not passed on,', () => {
 
 describe('those who wait elsewhere', () => {
   it('come after 100 passes, before anybody who waits here', async () => {
-    const client = await passer(rig)
     const order: string[] = []
     const work = async (who: string, holding: Promise<Hold>) => {
       const hold = await holding
@@ -271,8 +261,7 @@ describe('those who wait elsewhere', () => {
     }
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     const here = [waiting, ...Array.from({ length: 149 }, () => client.locks.getLock(NAME).acquire())]
-    const proxy = await rig.proxy()
-    const elsewhere = await rig.client({}, rig.connection({}, proxy))
+    const { proxy, locks: elsewhere } = await rig.proxied()
     // Far away: everybody here would be faster.
     proxy.delay(10)
     const there = elsewhere.getLock(NAME).acquire()
@@ -285,7 +274,6 @@ describe('those who wait elsewhere', () => {
   })
 
   it('are not waited for when nobody is there', async () => {
-    const client = await passer(rig)
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)
     const here = [waiting, ...Array.from({ length: 149 }, () => client.locks.getLock(NAME).acquire())]
     const done = here.map(async (holding) => (await holding).release())

@@ -20,7 +20,7 @@ const counts = async () => Object.values(await rig.admin.hgetall(NAME)).map(Numb
 async function reentering(connection = rig.connection(), clock: Clock | undefined = new SlowClock()) {
   const sent = scriptsRunBy(connection)
   const locks = await rig.client({ localReentry: true, runtime: clock }, connection)
-  return { locks, sent }
+  return { locks, sent, lock: locks.thread().getLock(NAME) }
 }
 
 const turnsOfMicrotasks = async (count: number): Promise<void> => {
@@ -29,8 +29,7 @@ const turnsOfMicrotasks = async (count: number): Promise<void> => {
 
 describe('with localReentry', () => {
   it('levels come and go without a command, and Redis hears of them once a tick (I2)', async () => {
-    const { locks, sent } = await reentering()
-    const lock = locks.thread().getLock(NAME)
+    const { lock, sent } = await reentering()
     const outer = await lock.acquire()
     const before = sent().length
     const inner = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
@@ -71,8 +70,7 @@ describe('with localReentry', () => {
   })
 
   it('a caller that leaves while the event loop runs adds no level (I2)', async () => {
-    const { locks } = await reentering(rig.connection(), backgroundRuntime)
-    const lock = locks.thread().getLock(NAME)
+    const { lock } = await reentering(rig.connection(), backgroundRuntime)
     const outer = await lock.acquire()
     const leaving = new AbortController()
     const reasons: unknown[] = []
@@ -93,8 +91,7 @@ describe('with localReentry', () => {
   })
 
   it('the last release frees the lock whatever count Redis has heard of', async () => {
-    const { locks } = await reentering()
-    const lock = locks.thread().getLock(NAME)
+    const { lock } = await reentering()
     const outer = await lock.acquire()
     const inner = await lock.acquire()
     expect(await Promise.all([inner.release(), outer.release()])).toEqual(['still-held', 'released'])
@@ -102,8 +99,7 @@ describe('with localReentry', () => {
   })
 
   it('a level with a lease of its own asks Redis, and so does one of a hold with a fixed lease', async () => {
-    const { locks, sent } = await reentering()
-    const lock = locks.thread().getLock(NAME)
+    const { lock, sent } = await reentering()
     const outer = await lock.acquire({ leaseMs: 20_000 })
     const middle = await lock.acquire({ leaseMs: 60_000 })
     expect(sent().filter((script) => script === acquireScript.sha1).length).toBe(2)
@@ -115,8 +111,7 @@ describe('with localReentry', () => {
 
   it('a count without an answer is written until it has one (I2)', async () => {
     const proxy = await rig.proxy()
-    const { locks } = await reentering(rig.connection({}, proxy))
-    const lock = locks.thread().getLock(NAME)
+    const { lock } = await reentering(rig.connection({}, proxy))
     const outer = await lock.acquire()
     const lost = proxy.loseRequest(runsOf(releaseScript))
     const inner = await lock.acquire()
@@ -128,8 +123,7 @@ describe('with localReentry', () => {
   })
 
   it('a lock that was deleted by hand is noticed when the count follows, and nothing is created (I6)', async () => {
-    const { locks } = await reentering()
-    const lock = locks.thread().getLock(NAME)
+    const { locks, lock } = await reentering()
     const outer = await lock.acquire()
     await rig.admin.del(NAME)
     const lost = nextEvent(locks, 'lost')

@@ -6,7 +6,7 @@ import { releaseScript as releaseFairScript } from '../../src/scripts/fair-lock.
 import { releaseScript } from '../../src/scripts/lock.js'
 import { passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 import type { SlowClock } from './support/slow-clock.js'
 
@@ -25,6 +25,7 @@ const owners = () => rig.admin.hgetall(NAME)
 
 const another = (options: LockClientOptions = {}, connection = rig.connection()): Promise<Passer> =>
   passer(rig, { resyncInterval: RESYNC_MS, ...options }, connection)
+const client = own(() => another())
 
 /** Makes a sign of life that long worth nothing to a client that is told of a grant. */
 const outdatedLives = (lifeMs: number): [string, (clock: SlowClock) => void][] => [
@@ -151,7 +152,6 @@ describe.each([
   })
 
   it('grants it to none that wants it for less time than a life: that one asks', async () => {
-    const client = await another()
     const { waiting } = await standing(client, { leaseMs: 5_000 })
     await holder.release()
     const hold = await soon(waiting)
@@ -180,7 +180,6 @@ describe.each([
 
   describe('trust in what it grants', () => {
     it('is counted from the sign of life before it, not from the message (I3)', async () => {
-      const client = await another()
       const { waiting } = await standing(client)
       client.clock.skip(lifeMs / 2)
       let trustedForMs = 0
@@ -193,7 +192,6 @@ describe.each([
     })
 
     it.each(outdatedLives(lifeMs))('is not had when %s: Redis is asked first (I3)', async (_what, pass) => {
-      const client = await another()
       const { waiting } = await standing(client)
       pass(client.clock)
       await holder.release()
@@ -204,7 +202,6 @@ describe.each([
     })
 
     it('is not had for a message about a life, or a wait, that this client knows nothing of', async () => {
-      const client = await another()
       const { waiting, owner } = await standing(client)
       const inbox = `holdfast:client:${client.locks.clientId}`
       const future = Date.now() + lifeMs
@@ -275,7 +272,6 @@ describe('a plain lock:', () => {
 
   describe('a lock that was granted is passed on inside the process', () => {
     it('before its lease is asked for, once, and named after whoever has it then', async () => {
-      const client = await another()
       const { waiting } = await standing(client)
       const more = [client.locks.getLock(NAME).acquire(), client.locks.getLock(NAME).acquire()]
       await holder.release()
@@ -385,7 +381,6 @@ describe('a plain lock:', () => {
     describe('a lock granted while another caller of its client came first', () => {
       /** It stands in the queue, has tried again since its client has the lock, and was refused. */
       async function refused(options: AcquireOptions = {}) {
-        const client = await another()
         const waiter = await standing(client, options)
         await rig.admin.del(NAME)
         const first = await client.locks.getLock(NAME).tryAcquire()
@@ -427,7 +422,6 @@ describe('a plain lock:', () => {
       return messages
     }
     it('where somebody listens who does not stand in the queue, as a Java client', async () => {
-      const client = await another()
       const { waiting } = await standing(client)
       const messages = await heard()
       await holder.release()
@@ -440,7 +434,6 @@ describe('a plain lock:', () => {
     it('where somebody who stands in the queue has died', async () => {
       const proxy = await rig.proxy()
       const dead = await standing(await another({}, rig.connection({}, proxy)))
-      const client = await another()
       const { waiting } = await standing(client)
       proxy.refuse()
       await rig.heard(NAME)
@@ -452,7 +445,6 @@ describe('a plain lock:', () => {
     })
 
     it('when it has gone from one to the next for a while', async () => {
-      const client = await another()
       const { waiting } = await standing(client)
       await rig.admin.zadd(LINE, -(Date.now() - 200), 'left-free')
       await holder.release()
@@ -467,7 +459,6 @@ describe('a plain lock:', () => {
       await holder.release()
       const user = rig.connection({ username: 'unasked', password: 'secret' })
       const hold = await (await rig.client({ resyncInterval: RESYNC_MS }, user)).getLock(NAME).acquire()
-      const client = await another()
       const { waiting } = await standing(client)
       expect(await hold.release()).toBe('released')
       await (await soon(waiting)).release()
@@ -501,7 +492,6 @@ describe('a plain lock:', () => {
   describe('whoever waits behind a holder of its own client', () => {
     it('does not stand in the queue', async () => {
       await holder.release()
-      const client = await another()
       const hold = await client.locks.getLock(NAME).acquire()
       client.sent()
       const waiting = client.locks.getLock(NAME).acquire()

@@ -8,7 +8,7 @@ import {
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { failureOf } from './support/losses.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 import { nonReentrantKinds, type LockKind, type LockSource } from './support/lock-kinds.js'
 
 // Redisson's own tests of both kinds (RedissonNonReentrantLockTest, -FairLockTest), and who counts as the same owner.
@@ -31,12 +31,12 @@ const forms: Record<string, (lock: AnyLock) => Promise<unknown>> = {
 
 describe.each(nonReentrantKinds)('$name', (kind) => {
   const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => kind.of(locks, rig.name()))
 
   it.each(Object.keys(forms))(
     'its owner is refused %s, also inside withLock, keeps what it has, and one unlock frees it',
     async (form) => {
-      const locks = await rig.client()
-      const lock = kind.of(locks, rig.name())
       await locks.run(async () => {
         const hold = await lock.lock()
         for (const again of [lock, kind.of(locks, rig.name())]) {
@@ -64,7 +64,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   )
 
   it('a thread is refused what it has, by any of its lock objects; another thread waits', async () => {
-    const locks = await rig.client()
     const [one, other] = [locks.thread(), locks.thread()]
     const hold = await kind.of(one, rig.name()).acquire()
     await expect(kind.of(one, rig.name()).tryLock()).rejects.toThrow(NotReentrantError)
@@ -75,8 +74,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('outside contexts each caller is an owner of its own, and waits', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const section = new CriticalSection(rig.admin, rig.name('counter'))
     const hold = await lock.lock()
     expect(await lock.tryLock()).toBe(false)
@@ -88,7 +85,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('sibling withLocks of one context exclude each other (I1)', async () => {
-    const locks = await rig.client()
     const section = new CriticalSection(rig.admin, rig.name('counter'))
     await locks.run(() =>
       Promise.all(Array.from({ length: 12 }, () => kind.of(locks, rig.name()).withLock(section.enter))),
@@ -97,8 +93,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('by hand beside a withLock that does not enclose it: it waits', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const [inside, enough] = [signalled(), signalled()]
     await locks.run(async () => {
       const working = lock.withLock(() => {
@@ -117,8 +111,7 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   it.each(['free', 'held by another client'])(
     'started together in one context, one has it and the others are refused when it has: %s',
     async (state) => {
-      const [locks, others] = [await rig.client(), await rig.client()]
-      const lock = kind.of(locks, rig.name())
+      const others = await rig.client()
       const before = state === 'free' ? null : await kind.of(others, rig.name()).acquire()
       await locks.run(async () => {
         const calls = Promise.allSettled([lock.lock(), lock.tryLock(60_000), lock.acquire(), lock.lock()])
@@ -139,7 +132,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   )
 
   it('what the owner took as a lock that re-enters is refused here', async () => {
-    const locks = await rig.client()
     await locks.run(async () => {
       const twin = reentrantTwin(kind, locks, rig.name())
       await twin.lock()
@@ -151,9 +143,7 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('what was taken here is re-entered by a lock that does: the rule is that of the lock that is asked', async () => {
-    const locks = await rig.client()
     await locks.run(async () => {
-      const lock = kind.of(locks, rig.name())
       const twin = reentrantTwin(kind, locks, rig.name())
       const { owner } = await lock.lock()
       await twin.lock()
@@ -166,8 +156,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('a fork is another owner: refused with a limit, SelfDeadlockError without', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await lock.withLock(async () => {
       expect(await locks.fork(() => lock.tryLock())).toBe(false)
       await expect(locks.fork(() => lock.lock())).rejects.toThrow(SelfDeadlockError)
@@ -175,8 +163,6 @@ describe.each(nonReentrantKinds)('$name', (kind) => {
   })
 
   it('an owner whose hold was lost hears of that', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const hold = await lock.lock()
       await kind.vanish(rig.admin, rig.name())

@@ -1,25 +1,29 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { LockLostError, type LockClient, type PermitExpirableSemaphore } from '../../src/index.js'
+import { LockLostError } from '../../src/index.js'
 import { updateLeaseScript } from '../../src/scripts/permit-semaphore.js'
 import { runsOf } from './support/requests.js'
-import { eventually, signalled, soon, useRig } from './support/rig.js'
+import { eventually, own, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
 const TIMEOUTS = '{seats}:timeout'
+const TERMS = [
+  ['a lease', { leaseMs: 60_000 }],
+  ['renewal', { renew: true }],
+] as const
 const rig = useRig()
-let locks: LockClient
-let semaphore: PermitExpirableSemaphore
-
+const locks = own(() => rig.client({ lockWatchdogTimeout: 600 }))
+const semaphore = own(() => locks.getPermitExpirableSemaphore(NAME))
 beforeEach(async () => {
-  locks = await rig.client({ lockWatchdogTimeout: 600 })
-  semaphore = locks.getPermitExpirableSemaphore(NAME)
   await semaphore.trySetPermits(1)
+  rig.atEnd(expectFree)
 })
 
 const expectFree = async (): Promise<void> => {
   expect([await rig.admin.get(NAME), await rig.admin.zcard(TIMEOUTS)]).toEqual(['1', 0])
   await rig.admin.del(NAME)
 }
+const endOf = async ({ id }: { id: string }): Promise<number> =>
+  Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(id, 'hex')))
 const aborted = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
 
@@ -33,19 +37,15 @@ describe('a permit that is an object', () => {
     expect(await permit.release()).toBe('released')
     expect(await permit.release()).toBe('already-released')
     expect([permit.trustedForMs, permit.lossError]).toEqual([0, null])
-    await expectFree()
   })
 
   it('is renewed by the watchdog for as long as it is held, and never after', async () => {
     const permit = await semaphore.acquirePermit({ renew: true })
-    const end = async (): Promise<number> =>
-      Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(permit.id, 'hex')))
-    const first = await end()
-    await eventually(async () => (await end()) > first + 900)
+    const first = await endOf(permit)
+    await eventually(async () => (await endOf(permit)) > first + 900)
     expect(permit.signal.aborted).toBe(false)
     expect(await semaphore.tryAcquire()).toBeNull()
     expect(await permit.release()).toBe('released')
-    await expectFree()
   })
 
   it('tells its holder before somebody else can have it (I3)', async () => {
@@ -57,7 +57,6 @@ describe('a permit that is an object', () => {
     expect(reason).toMatchObject({ reason: 'expired', lockName: NAME, owner: permit.id })
     expect(await permit.release()).toBe('lost')
     await semaphore.release(await soon(next))
-    await expectFree()
   })
 
   it('is lost at the next renewal when somebody else released it: gone, and nothing is created (I6)', async () => {
@@ -69,23 +68,21 @@ describe('a permit that is an object', () => {
     expect(await soon(lost)).toMatchObject({ reason: 'gone' })
     expect(events).toEqual([permit.id])
     await expect(permit.updateLease(1_000)).rejects.toThrow(LockLostError)
-    await expectFree()
   })
 
-  it.each([
-    ['a lease', { leaseMs: 60_000 }],
-    ['renewal', { renew: true }],
-  ])('with %s: is over before its semaphore ends, when another may begin (I3)', async (_what, terms) => {
-    await rig.admin.del(NAME)
-    await semaphore.trySetPermits(1, 900)
-    const permit = await semaphore.acquirePermit(terms)
-    expect(permit.trustedForMs).toBeLessThan(900)
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
-    expect([permit.signal.aborted, permit.lossError?.reason]).toEqual([true, 'expired'])
-    await semaphore.trySetPermits(1)
-    await semaphore.release(await soon(semaphore.acquire()))
-    await expectFree()
-  })
+  it.each(TERMS)(
+    'with %s: is over before its semaphore ends, when another may begin (I3)',
+    async (_what, terms) => {
+      await rig.admin.del(NAME)
+      await semaphore.trySetPermits(1, 900)
+      const permit = await semaphore.acquirePermit(terms)
+      expect(permit.trustedForMs).toBeLessThan(900)
+      await eventually(async () => (await rig.admin.exists(NAME)) === 0)
+      expect([permit.signal.aborted, permit.lossError?.reason]).toEqual([true, 'expired'])
+      await semaphore.trySetPermits(1)
+      await semaphore.release(await soon(semaphore.acquire()))
+    },
+  )
 
   it('updateLease sets its end, and what it is trusted for', async () => {
     const permit = await semaphore.acquirePermit({ leaseMs: 60_000 })
@@ -93,21 +90,18 @@ describe('a permit that is an object', () => {
     expect(permit.trustedForMs).toBeLessThan(10_000)
     expect(permit.trustedForMs).toBeGreaterThan(5_000)
     await permit.release()
-    await expectFree()
   })
 
   it('extend makes it last at least so long, as of a hold, and never shortens it', async () => {
     const permit = await semaphore.acquirePermit({ leaseMs: 5_000 })
-    const end = async () => Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(permit.id, 'hex')))
     await permit.extend(60_000)
     expect(permit.trustedForMs).toBeGreaterThan(30_000)
-    const longest = await end()
+    const longest = await endOf(permit)
     await permit.extend(1_000)
-    expect([await end(), permit.trustedForMs > 30_000]).toEqual([longest, true])
+    expect([await endOf(permit), permit.trustedForMs > 30_000]).toEqual([longest, true])
     await expect(permit.extend(0)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'ms' })
     await permit.release()
     await expect(permit.extend(1_000)).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: NAME })
-    await expectFree()
   })
 
   it('verify asks Redis whether it is still held, and until when', async () => {
@@ -120,17 +114,12 @@ describe('a permit that is an object', () => {
     expect(permit.isLost).toBe(false)
     await expect(permit.verify()).rejects.toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
     expect([permit.isLost, permit.signal.aborted]).toEqual([true, true])
-    await expectFree()
   })
 
-  it.each([
-    ['a lease', { leaseMs: 60_000 }],
-    ['renewal', { renew: true }],
-  ])(
+  it.each(TERMS)(
     'with %s and an earlier end without an answer: it is over before anybody else has it (I3)',
     async (_what, terms) => {
-      const proxy = await rig.proxy()
-      const client = await rig.client({ lockWatchdogTimeout: 60_000 }, rig.connection({}, proxy))
+      const { proxy, locks: client } = await rig.proxied({ lockWatchdogTimeout: 60_000 })
       const permit = await client.getPermitExpirableSemaphore(NAME).acquirePermit(terms)
       const lost = proxy.loseReply(runsOf(updateLeaseScript))
       const updating = permit.updateLease(400)
@@ -142,7 +131,6 @@ describe('a permit that is an object', () => {
       proxy.pass()
       await ended
       await semaphore.release(next)
-      await expectFree()
     },
   )
 
@@ -152,7 +140,6 @@ describe('a permit that is an object', () => {
     expect(permit.trustedForMs).toBeLessThan(400)
     await eventually(() => permit.trustedForMs > 400)
     expect(await permit.release()).toBe('released')
-    await expectFree()
   })
 
   it('close aborts its signal and releases it', async () => {
@@ -160,7 +147,6 @@ describe('a permit that is an object', () => {
     const lost = aborted(permit.signal)
     await locks.close({ graceMs: 0 })
     expect(await lost).toMatchObject({ reason: 'closed' })
-    await expectFree()
   })
 
   it.each([
@@ -173,7 +159,6 @@ describe('a permit that is an object', () => {
       code: 'INVALID_ARGUMENT',
       argument,
     })
-    await expectFree()
   })
 })
 
@@ -183,7 +168,6 @@ describe('withPermit', () => {
     await expect(withoutOptions()).rejects.toThrow(
       /^options must be \{ leaseMs \} or \{ renew: true \}, as in withPermit\(callback, .+; got undefined\.$/,
     )
-    await expectFree()
   })
 
   it('releases with the result, and with the error of the callback', async () => {
@@ -191,7 +175,6 @@ describe('withPermit', () => {
     expect(await semaphore.withPermit(() => semaphore.availablePermits(), options)).toBe(0)
     const error = new Error('mine')
     await expect(semaphore.withPermit(() => Promise.reject(error), options)).rejects.toBe(error)
-    await expectFree()
   })
 
   it('rejects with the loss, which has the result; an error of the callback wins', async () => {
@@ -217,6 +200,5 @@ describe('withPermit', () => {
     )
     await expect(failing).rejects.toBe(error)
     await eventually(async () => (await semaphore.availablePermits()) === 1)
-    await expectFree()
   })
 })

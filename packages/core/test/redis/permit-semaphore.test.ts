@@ -1,20 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient, PermitExpirableSemaphore } from '../../src/index.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
 const rig = useRig()
-let locks: LockClient
-let semaphore: PermitExpirableSemaphore
+beforeEach(() => rig.atEnd(clear))
+const semaphore = own(async () => (await rig.client()).getPermitExpirableSemaphore(NAME))
 
-beforeEach(async () => {
-  rig.atEnd(clear)
-  locks = await rig.client()
-  semaphore = locks.getPermitExpirableSemaphore(NAME)
-})
-
-const isParked = (): Promise<boolean> =>
-  rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => reply[1] === 1)
+const isParked = async (): Promise<boolean> => (await rig.listeners(`redisson_sc:{${NAME}}`)) === 1
 const counts = async (): Promise<number[]> => [
   await semaphore.availablePermits(),
   await semaphore.acquiredPermits(),
@@ -197,16 +189,13 @@ describe('refusals', () => {
   it('out of memory refuses an acquire clearly and takes a release and a new lease', async () => {
     await semaphore.trySetPermits(2)
     const id = await semaphore.acquire({ leaseMs: 60_000 })
-    await rig.admin.config('SET', 'maxmemory', '1')
-    try {
+    await rig.outOfMemory(async () => {
       const refused = { code: 'REDIS_UNAVAILABLE', outcome: 'refused', transient: false }
       await expect(semaphore.acquire()).rejects.toMatchObject(refused)
       expect(await semaphore.tryAcquireMany(2)).toEqual([])
       expect(await semaphore.updateLeaseTime(id, 50_000)).toBe(true)
       await semaphore.release(id)
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', '0')
-    }
+    })
     expect(await counts()).toEqual([2, 0, 2])
   })
 })

@@ -1,23 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient, PermitExpirableSemaphore } from '../../src/index.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const NAME = 'seats'
 const TIMEOUTS = '{seats}:timeout'
 const CHANNEL = 'redisson_sc:{seats}'
 const FOREVER = '922337203685477'
 const rig = useRig()
-let locks: LockClient
-let semaphore: PermitExpirableSemaphore
-
-beforeEach(async () => {
-  rig.atEnd(clear)
-  locks = await rig.client()
-  semaphore = locks.getPermitExpirableSemaphore(NAME)
-})
-
-const clear = (): Promise<number> => rig.admin.del(NAME, TIMEOUTS)
+beforeEach(() => rig.atEnd(() => rig.admin.del(NAME, TIMEOUTS)))
+const semaphore = own(async () => (await rig.client()).getPermitExpirableSemaphore(NAME))
 
 describe('on the wire', () => {
   it('an id is 16 bytes in the sorted set, with its end by the clock of Redis, or none', async () => {

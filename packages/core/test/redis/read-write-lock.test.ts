@@ -9,7 +9,7 @@ import {
 import { nextEvent } from './support/behind.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { failureOf } from './support/losses.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 
 // Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,
 // and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
@@ -19,10 +19,10 @@ const settled = { resyncInterval: 20_000 }
 const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i))
 const releaseAll = (holds: readonly Hold[]) => Promise.all(holds.map((hold) => hold.release()))
-const two = async (options = {}): Promise<[LockClient, LockClient]> => [
-  await rig.client({ ...settled, ...options }),
-  await rig.client({ ...settled, ...options }),
-]
+const locks = own(() => rig.client(settled))
+const others = own(() => rig.client(settled))
+const lock = own(() => locks.getReadWriteLock(rig.name()))
+const theirs = own(() => others.getReadWriteLock(rig.name()))
 const writersThatWait = () => rig.admin.zcard(`holdfast:writers:{${rig.name()}}`)
 
 const channel = () => `redisson_rwlock:{${rig.name()}}`
@@ -34,9 +34,7 @@ describe('a read-write lock', () => {
     ['write', 'read', false],
     ['write', 'write', false],
   ] as const)('held to %s, another may %s: %s (I1)', async (first, second, allowed) => {
-    const [one, other] = await two()
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
-    const faces = (lock = mine!) => ({ read: lock.readLock(), write: lock.writeLock() })
+    const faces = (of = lock) => ({ read: of.readLock(), write: of.writeLock() })
     const hold = await faces()[first].acquire()
     const second_ = await faces(theirs)[second].tryAcquire()
     expect(second_ !== null).toBe(allowed)
@@ -47,15 +45,13 @@ describe('a read-write lock', () => {
   })
 
   it('lets in together all readers that wait behind a writer, and wakes them by its release alone (I4)', async () => {
-    const [one, other] = await two()
-    const writer = await one.getReadWriteLock(rig.name()).writeLock().acquire()
-    const lock = other.getReadWriteLock(rig.name())
+    const writer = await lock.writeLock().acquire()
     let inside = 0
     const [parked, all] = [signalled(), signalled()]
     let waiting = 0
-    other.on('waiting', () => (waiting += 1) === 20 && parked.resolve())
+    others.on('waiting', () => (waiting += 1) === 20 && parked.resolve())
     const readers = times(20, () =>
-      lock.readLock().withLock(() => {
+      theirs.readLock().withLock(() => {
         inside += 1
         if (inside === 20) all.resolve()
         return all.promise
@@ -70,12 +66,12 @@ describe('a read-write lock', () => {
   it('sends the tries of adjacent readers together: at most one script per 32 of them', async () => {
     const connection = rig.connection()
     const other = await rig.client({}, connection)
-    const writer = await (await rig.client()).getReadWriteLock(rig.name()).writeLock().acquire()
-    const lock = other.getReadWriteLock(rig.name())
+    const writer = await lock.writeLock().acquire()
+    const many = other.getReadWriteLock(rig.name())
     const parked = signalled()
     let waiting = 0
     other.on('waiting', () => (waiting += 1) === 64 && parked.resolve())
-    const readers = times(64, () => lock.readLock().acquire())
+    const readers = times(64, () => many.readLock().acquire())
     await parked.promise
     await eventually(async () => (await rig.listeners(channel())) === 1)
     const scripts = scriptsRunBy(connection)
@@ -87,49 +83,43 @@ describe('a read-write lock', () => {
   })
 
   it('a new reader stands back behind a writer that waits, also one of another client, and comes after it', async () => {
-    const [one, other] = await two()
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
-    const reading = await mine!.readLock().acquire()
+    const reading = await lock.readLock().acquire()
     const order: string[] = []
-    const writer = theirs!.writeLock().withLock(() => void order.push('writer'))
+    const writer = theirs.writeLock().withLock(() => void order.push('writer'))
     await eventually(async () => (await writersThatWait()) === 1)
-    expect(await mine!.readLock().tryAcquire()).toBeNull()
-    const reader = mine!.readLock().withLock(() => void order.push('reader'))
+    expect(await lock.readLock().tryAcquire()).toBeNull()
+    const reader = lock.readLock().withLock(() => void order.push('reader'))
     await reading.release()
     await Promise.all([writer, reader])
     expect(order).toEqual(['writer', 'reader'])
   })
 
   it('readersStandBack: false lets readers join readers, whoever waits', async () => {
-    const [one, other] = await two()
-    const lock = one.getReadWriteLock(rig.name(), { readersStandBack: false })
-    const reading = await lock.readLock().acquire()
-    const writer = other.getReadWriteLock(rig.name()).writeLock().acquire()
+    const joining = locks.getReadWriteLock(rig.name(), { readersStandBack: false })
+    const reading = await joining.readLock().acquire()
+    const writer = theirs.writeLock().acquire()
     await eventually(async () => (await writersThatWait()) === 1)
-    const joined = await lock.readLock().tryAcquire()
+    const joined = await joining.readLock().tryAcquire()
     expect(joined).not.toBeNull()
     await releaseAll([reading, joined!])
     await (await writer).release()
   })
 
   it('a caller that reads may read again, and so may what was forked from it, while a writer waits', async () => {
-    const [one, other] = await two()
-    const lock = one.getReadWriteLock(rig.name()).readLock()
-    await one.run(async () => {
-      const hold = await lock.acquire()
-      const writer = other.getReadWriteLock(rig.name()).writeLock().acquire()
+    const reader = lock.readLock()
+    await locks.run(async () => {
+      const hold = await reader.acquire()
+      const writer = theirs.writeLock().acquire()
       await eventually(async () => (await writersThatWait()) === 1)
-      await lock.withLock(async () => expect(await lock.getHoldCount()).toBe(2))
-      await one.fork(() => lock.withLock(() => undefined))
-      await one.fork(() => one.fork(() => lock.withLock(() => undefined)))
+      await reader.withLock(async () => expect(await reader.getHoldCount()).toBe(2))
+      await locks.fork(() => reader.withLock(() => undefined))
+      await locks.fork(() => locks.fork(() => reader.withLock(() => undefined)))
       await hold.release()
       await (await writer).release()
     })
   })
 
   it('a local writer in between does not keep a forked reader of a reader waiting', async () => {
-    const locks = await rig.client(settled)
-    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       const writer = locks.fork(() => lock.writeLock().acquire({ waitMs: 5_000 }), { detached: true })
@@ -141,11 +131,9 @@ describe('a read-write lock', () => {
   })
 
   it('a writer that gives up lets the readers behind it in at once, and leaves nothing (I8)', async () => {
-    const [one, other] = await two()
-    const lock = one.getReadWriteLock(rig.name())
     const reading = await lock.readLock().acquire()
     const giveUp = new AbortController()
-    const writer = other.getReadWriteLock(rig.name()).writeLock().acquire({ signal: giveUp.signal })
+    const writer = theirs.writeLock().acquire({ signal: giveUp.signal })
     await eventually(async () => (await writersThatWait()) === 1)
     const reader = lock.readLock().acquire()
     giveUp.abort(new Error('enough'))
@@ -155,40 +143,39 @@ describe('a read-write lock', () => {
   })
 
   it('a writer whose client died keeps readers back no longer than its entry lives', async () => {
-    const locks = await rig.client({ resyncInterval: 100 })
-    const lock = locks.getReadWriteLock(rig.name())
-    const reading = await lock.readLock().acquire()
+    const asking = (await rig.client({ resyncInterval: 100 })).getReadWriteLock(rig.name()).readLock()
+    const reading = await asking.acquire()
     // A writer whose client is gone leaves this.
     const soon = Math.floor(Number((await rig.admin.time())[0]) * 1000) + 1_400
     await rig.admin.zadd(`holdfast:writers:{${rig.name()}}`, soon, 'gone~1:1:write')
     await rig.admin.pexpire(`holdfast:writers:{${rig.name()}}`, 5_000)
-    expect(await lock.readLock().tryAcquire()).toBeNull()
-    await releaseAll([await lock.readLock().acquire({ waitMs: 4_000 }), reading])
+    expect(await asking.tryAcquire()).toBeNull()
+    await releaseAll([await asking.acquire({ waitMs: 4_000 }), reading])
     await rig.admin.del(`holdfast:writers:{${rig.name()}}`)
   })
 
   it('neither side keeps the other out: readers and writers that never stop both get their turns', async () => {
-    const [one, other] = await two({ resyncInterval: 1_000 })
+    const clients = [await rig.client({ resyncInterval: 1_000 }), await rig.client({ resyncInterval: 1_000 })]
     const counts = { read: 0, write: 0 }
     const done = signalled()
-    const flow = async (locks: LockClient, mode: 'read' | 'write'): Promise<void> => {
-      const lock = locks.getReadWriteLock(rig.name())
+    const flow = async (client: LockClient, mode: 'read' | 'write'): Promise<void> => {
+      const shared = client.getReadWriteLock(rig.name())
       while (counts.read < 100 || counts.write < 20) {
-        await (mode === 'read' ? lock.readLock() : lock.writeLock()).withLock(() => void (counts[mode] += 1))
+        await (mode === 'read' ? shared.readLock() : shared.writeLock()).withLock(
+          () => void (counts[mode] += 1),
+        )
       }
       done.resolve()
     }
-    const flows = [one, other].flatMap((locks) => [
-      ...times(4, () => flow(locks, 'read')),
-      ...times(2, () => flow(locks, 'write')),
+    const flows = clients.flatMap((client) => [
+      ...times(4, () => flow(client, 'read')),
+      ...times(2, () => flow(client, 'write')),
     ])
     await Promise.all(flows)
     expect(counts.write).toBeGreaterThanOrEqual(20)
   })
 
   it('from read to write: a try and a limited wait are refused, an endless one is refused at once', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       for (const ask of [
@@ -220,8 +207,6 @@ describe('a read-write lock', () => {
   })
 
   it('a limited wait for the write lock gets it when its own context releases the read lock', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     const waiting = nextEvent(locks, 'waiting')
     await locks.run(async () => {
       const reading = await lock.readLock().acquire()
@@ -238,30 +223,26 @@ describe('a read-write lock', () => {
 
 describe('from write to read', () => {
   it('keeps others out until the write lock goes, then lets readers in and no writer, by message (I1, I4)', async () => {
-    const [one, other] = await two()
-    const [mine, theirs] = [one, other].map((locks) => locks.getReadWriteLock(rig.name()))
-    await one.run(async () => {
-      const write = await mine!.writeLock().acquire()
-      const read = await mine!.readLock().acquire()
+    await locks.run(async () => {
+      const write = await lock.writeLock().acquire()
+      const read = await lock.readLock().acquire()
       expect(read.owner).not.toBe(write.owner)
-      expect(await theirs!.readLock().tryLock()).toBe(false)
-      const parked = nextEvent(other, 'waiting')
-      const reader = theirs!.readLock().acquire()
+      expect(await theirs.readLock().tryLock()).toBe(false)
+      const parked = nextEvent(others, 'waiting')
+      const reader = theirs.readLock().acquire()
       await parked
       await write.release()
       await (await reader).release()
-      expect(await theirs!.writeLock().tryLock()).toBe(false)
-      expect(await mine!.readLock().isHeldByCurrentContext()).toBe(true)
-      expect(await mine!.writeLock().isLocked()).toBe(false)
+      expect(await theirs.writeLock().tryLock()).toBe(false)
+      expect(await lock.readLock().isHeldByCurrentContext()).toBe(true)
+      expect(await lock.writeLock().isLocked()).toBe(false)
       expect(await read.release()).toBe('released')
     })
-    const after = await theirs!.writeLock().acquire()
+    const after = await theirs.writeLock().acquire()
     await after.release()
   })
 
   it('an inner read unlock keeps the write lock, and its lease', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       await lock.writeLock().lock(20_000)
       await lock.readLock().lock(1_000)
@@ -273,8 +254,6 @@ describe('from write to read', () => {
   })
 
   it('re-entry, both ways: counts of each are their own (I2)', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       await lock.writeLock().lock()
       await lock.writeLock().lock()
@@ -292,8 +271,6 @@ describe('from write to read', () => {
   })
 
   it('two read locks at the same time inside one write lock are two owners, neither loses a count (I2)', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     await lock.writeLock().withLock(async () => {
       const readers = await Promise.all([
         lock.readLock().withLock((hold) => hold.owner),
@@ -305,8 +282,6 @@ describe('from write to read', () => {
   })
 
   it('what was forked from a writer cannot read, and is told so at once', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     await lock.writeLock().withLock(async () => {
       await expect(locks.fork(() => lock.readLock().lock())).rejects.toThrow(SelfDeadlockError)
       expect(await locks.fork(() => lock.readLock().tryLock())).toBe(false)
@@ -335,9 +310,7 @@ describe('from write to read', () => {
   })
 
   it('a write lock that is lost is told; the read lock beside it goes with the key', async () => {
-    const locks = await rig.client()
     locks.on('lost', () => undefined)
-    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
       const read = await lock.readLock().acquire()

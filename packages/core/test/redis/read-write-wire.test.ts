@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
-import { eventually, useRig } from './support/rig.js'
+import { eventually, own, useRig } from './support/rig.js'
 import { lostAt, nextEvent } from './support/behind.js'
 import { JavaReader } from './support/java-readers.js'
 import { MessageLog } from './support/message-log.js'
@@ -8,10 +8,9 @@ import { MessageLog } from './support/message-log.js'
 describe('a read-write lock on the wire', () => {
   const rig = useRig({ redis: 'all' })
   const settled = { resyncInterval: 20_000 }
-  let java: JavaReader
-  beforeEach(() => {
-    java = new JavaReader(rig.admin, rig.name())
-  })
+  const locks = own(() => rig.client())
+  const lock = own(() => locks.getReadWriteLock(rig.name()))
+  const java = own(() => new JavaReader(rig.admin, rig.name()))
   const stateOf = async () => ({
     hash: await rig.admin.hgetall(rig.name()),
     keys: (await rig.admin.keys(`*${rig.name()}*`)).sort(),
@@ -20,12 +19,11 @@ describe('a read-write lock on the wire', () => {
   const timeout = (owner: string, hold: number) => `{${rig.name()}}:${owner}:rwlock_timeout:${hold}`
 
   it('reads as Redisson does: mode, owner, one time-out key of value 1 per hold, 0 when the last one goes', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name()).readLock()
+    const reader = lock.readLock()
     const log = await MessageLog.open(rig.connection(), rig.admin, rig.name())
     await locks.run(async () => {
-      const outer = await lock.acquire({ leaseMs: 20_000 })
-      const inner = await lock.acquire({ leaseMs: 60_000 })
+      const outer = await reader.acquire({ leaseMs: 20_000 })
+      const inner = await reader.acquire({ leaseMs: 60_000 })
       const { owner } = outer
       expect(await stateOf()).toEqual({
         hash: { mode: 'read', [owner]: '2' },
@@ -43,8 +41,6 @@ describe('a read-write lock on the wire', () => {
   })
 
   it('writes as Redisson does: the owner ends with :write, 1 is published, and 1 also when it reads on', async () => {
-    const locks = await rig.client()
-    const lock = locks.getReadWriteLock(rig.name())
     const log = await MessageLog.open(rig.connection(), rig.admin, rig.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
@@ -63,7 +59,6 @@ describe('a read-write lock on the wire', () => {
   })
 
   it('a Java reader and ours read together; the first to go leaves the other its lease', async () => {
-    const lock = (await rig.client()).getReadWriteLock(rig.name())
     expect(await java.read(10_000)).toBeNull()
     const ours = await lock.readLock().acquire({ leaseMs: 60_000 })
     expect(await lock.writeLock().tryLock()).toBe(false)
@@ -158,7 +153,6 @@ describe('a read-write lock on the wire', () => {
   })
 
   it('a dead writer keeps everybody out for its lease', async () => {
-    const lock = (await rig.client()).getReadWriteLock(rig.name())
     await java.write(400)
     const read = await lock.readLock().acquire({ waitMs: 3_000 })
     expect(read.owner in (await stateOf()).hash).toBe(true)
@@ -166,7 +160,6 @@ describe('a read-write lock on the wire', () => {
   })
 
   it('a foreign reader without time-out keys goes with the last reader that has some', async () => {
-    const lock = (await rig.client()).getReadWriteLock(rig.name())
     await rig.admin.hset(rig.name(), 'mode', 'read', 'somebody:1', '1')
     await rig.admin.pexpire(rig.name(), 30_000)
     expect(await lock.writeLock().tryLock()).toBe(false)
@@ -194,9 +187,7 @@ describe('a read-write lock on the wire', () => {
   })
 
   it('a hash without a mode is somebody else’s lock: held', async () => {
-    const locks = await rig.client()
     const plain = await locks.getLock(rig.name()).acquire()
-    const lock = locks.getReadWriteLock(rig.name())
     expect(await lock.readLock().tryLock()).toBe(false)
     expect(await lock.writeLock().tryLock()).toBe(false)
     await plain.release()

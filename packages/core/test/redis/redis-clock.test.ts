@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000
 
 const rig = useRig()
+const locks = own(() => rig.client())
+const others = own(() => rig.client({ resyncInterval: 20_000 }))
 
 // Redis keeps the end of a lease on its wall clock. A step of that clock and a move of the end are the same thing.
 const stepForward = async (ms: number): Promise<void> => moveEnd(-ms)
@@ -20,7 +22,6 @@ async function moveEnd(ms: number): Promise<void> {
 
 describe('the clock of Redis steps forward', () => {
   it('past the lease: verify sees it at once, and nothing local does (I1)', async () => {
-    const locks = await rig.client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     await stepForward(HOUR_MS)
     expect(belief(hold)).toEqual(BELIEVES)
@@ -39,7 +40,6 @@ describe('the clock of Redis steps forward', () => {
   })
 
   it('within a fixed lease: verify shortens trust to what is left (I3)', async () => {
-    const locks = await rig.client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     await stepForward(30_000)
     expect(hold.trustedForMs).toBeGreaterThan(30_000)
@@ -52,7 +52,6 @@ describe('the clock of Redis steps forward', () => {
 
 describe('the clock of Redis steps back', () => {
   it('changes nothing for a holder: its trust does not grow, and its release lets others in at once (I3, I4)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 20_000 })]
     const hold = await locks.getLock(NAME).acquire()
     await stepBack(HOUR_MS)
     expect(hold.trustedForMs).toBeLessThanOrEqual(30_000)
@@ -63,7 +62,6 @@ describe('the clock of Redis steps back', () => {
   })
 
   it('a fixed lease still ends when its holder thinks so, and not an hour later (I3)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 20_000 })]
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 500 })
     const told = nextLoss(locks)
     await stepBack(HOUR_MS)
@@ -75,7 +73,6 @@ describe('the clock of Redis steps back', () => {
   it('a holder that crashes keeps others out longer by the step, and no longer', async () => {
     const connection = rig.connection({ retryStrategy: () => null })
     const locks = await rig.client({ lockWatchdogTimeout: 600 }, connection)
-    const others = await rig.client({ resyncInterval: 20_000 })
     locks.on('lost', () => undefined)
     await locks.getLock(NAME).acquire()
     await stepBack(900)

@@ -5,7 +5,7 @@ import { itAtOnce } from './support/at-once.js'
 import { renewed } from './support/behind.js'
 import { reentrantKinds } from './support/lock-kinds.js'
 import { runsOf } from './support/requests.js'
-import { signalled, soon, useRig } from './support/rig.js'
+import { own, signalled, soon, useRig } from './support/rig.js'
 
 describe('re-entry, of each kind of lock', () => {
   const rig = useRig({ redis: 'all' })
@@ -31,10 +31,10 @@ describe('re-entry, of each kind of lock', () => {
 
 describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => kind.of(locks, rig.name()))
 
   it('re-entry after the key was deleted is a loss on every level', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const outer = await lock.lock()
       const inner = await lock.lock()
@@ -48,8 +48,6 @@ describe.each(reentrantKinds)('re-entry: $name', (kind) => {
   })
 
   it('a signal that has aborted already ends a re-entry too, and the level is not taken', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     await locks.run(async () => {
       const hold = await lock.acquire()
       const signal = AbortSignal.abort(new Error('no'))
@@ -68,8 +66,7 @@ describe('a re-entry whose caller goes', () => {
 
   /** A lock behind a slow wire, and what resolves when a re-entry of it is on its way. */
   const slow = async () => {
-    const proxy = await rig.proxy()
-    const locks = await rig.client({}, rig.connection({}, proxy))
+    const { proxy, locks } = await rig.proxied()
     const lock = locks.thread().getLock(NAME)
     const outer = await lock.acquire()
     proxy.delay(20)

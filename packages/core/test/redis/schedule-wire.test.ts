@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import {
   begin,
   finish,
@@ -9,7 +8,7 @@ import {
   type FinishArguments,
   type KeptTick,
 } from '../../src/entries/schedule/scripts.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 const NAME = 'nightly'
 const TICKS = 'holdfast:ticks:{nightly}'
@@ -17,12 +16,8 @@ const [A, B] = ['a~1:1', 'b~1:1']
 const schedule = { lockName: NAME, key: NAME, ticksKey: TICKS }
 
 const rig = useRig()
-let runner: ScriptRunner
-
-beforeEach(() => {
-  runner = rig.runner()
-  rig.atEnd(tidy)
-})
+const runner = own(() => rig.runner())
+beforeEach(() => rig.atEnd(() => rig.admin.del(NAME, TICKS)))
 
 const holds = async (owner: string): Promise<void> => {
   await rig.admin.del(NAME)
@@ -44,7 +39,6 @@ const kept = async (): Promise<Record<string, KeptTick & Record<string, string>>
   Object.fromEntries(
     Object.entries(await rig.admin.hgetall(TICKS)).map(([tick, json]) => [tick, JSON.parse(json)]),
   )
-const tidy = (): Promise<number> => rig.admin.del(NAME, TICKS)
 
 describe('begin', () => {
   it('notes who runs which tick since when; a copy finds the same and changes nothing', async () => {
@@ -164,13 +158,10 @@ describe('finish', () => {
     await holds(A)
     await beginAs(A)
     await rig.admin.hset(NAME, B, 1)
-    await rig.admin.config('SET', 'maxmemory', '1')
-    try {
+    await rig.outOfMemory(async () => {
       expect(await finishAs(A)).toBe(true)
       await expect(beginAs(B, { tick: 2_000 })).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', '0')
-    }
+    })
   })
 })
 

@@ -11,40 +11,42 @@ import { getElection } from '../../src/entries/election/index.js'
 import { getShare } from '../../src/entries/share/index.js'
 import { ManualClock } from '@holdfast/faults/harness'
 import { stateOf } from './support/carrier.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
 
 describe('exclusive', () => {
   const rig = useRig()
-  let locks: LockClient
-  let others: LockClient
+  const locks = own(() => rig.client({ clientName: 'one' }))
+  const others = own(() => rig.client({ clientName: 'other' }))
   let name: string
-
-  beforeEach(async () => {
-    locks = await rig.client({ clientName: 'one' })
-    others = await rig.client({ clientName: 'other' })
+  beforeEach(() => {
     name = rig.name('nightly')
   })
 
-  /** A task that says it runs, and ends when the test lets it. */
-  const gate = () => {
+  /** A run that goes on until the test lets it end, and a task of the same kind. */
+  const underWay = async (
+    tick?: number,
+    options: { locks: LockClient; atMostForMs?: number } = { locks },
+  ) => {
     const [started, opened] = [signalled<ExclusiveRun>(), signalled()]
     const task = async (run: ExclusiveRun): Promise<string> => {
       started.resolve(run)
       await opened.promise
       return 'report'
     }
-    return { started: started.promise, open: opened.resolve, task }
+    const first = exclusive(name, options, task)({ tick })
+    return { first, run: await started.promise, open: opened.resolve, task }
   }
+  /** Runs, and gives what it was told of as missed. */
+  const runAfter = (client: LockClient, tick: number) =>
+    exclusive(name, { locks: client }, ({ missed }) => missed)({ tick })
 
   const states = async () => (await ticksOf(others, name)).map(({ tick, state }) => [tick.getTime(), state])
   const skipped = (reason: string) => ({ kind: 'skipped', reason })
 
   it('runs one at a time: who comes second skips, and does not wait', async () => {
-    const { started, open, task } = gate()
-    const first = exclusive(name, { locks }, task)()
-    const run = await started
+    const { first, run, open, task } = await underWay()
     expect(await exclusive(name, { locks: others }, task)()).toEqual(skipped('busy'))
     expect(await exclusive(name, { locks }, task)()).toEqual(skipped('busy'))
     open()
@@ -68,27 +70,21 @@ describe('exclusive', () => {
   })
 
   it('reports the ticks that came while a run went on to the next run, and lets it make up for them', async () => {
-    const { started, open, task } = gate()
-    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
-    await started
+    const { first, open, task } = await underWay(1_000)
     for (const tick of [2_000, 3_000]) {
       expect(await exclusive(name, { locks: others }, task)({ tick })).toEqual(skipped('busy'))
     }
     open()
     await first
-    const seen = await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 4_000 })
+    const seen = await runAfter(others, 4_000)
     expect(seen).toMatchObject({ kind: 'ran', result: [new Date(2_000), new Date(3_000)] })
     // Reported once.
-    expect(await exclusive(name, { locks }, ({ missed }) => missed)({ tick: 5_000 })).toMatchObject({
-      result: [],
-    })
+    expect(await runAfter(locks, 5_000)).toMatchObject({ result: [] })
     expect((await states()).map(([, state]) => state)).toEqual(['done', 'missed', 'missed', 'done', 'done'])
   })
 
   it('runs a tick that somebody has called missed, when nobody has run it after all', async () => {
-    const { started, open, task } = gate()
-    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
-    await started
+    const { first, open, task } = await underWay(1_000)
     await exclusive(name, { locks: others }, task)({ tick: 2_000 })
     open()
     await first
@@ -113,9 +109,7 @@ describe('exclusive', () => {
   it('keeps the lock by the watchdog, and cuts the run short after atMostForMs: told before another can begin (I1)', async () => {
     const clock = new ManualClock()
     const slow = await rig.client({ runtime: clock, lockWatchdogTimeout: 60_000 })
-    const { started, open, task } = gate()
-    const first = exclusive(name, { locks: slow, atMostForMs: 5_000 }, task)({ tick: 1_000 })
-    const run = await started
+    const { first, run, open } = await underWay(1_000, { locks: slow, atMostForMs: 5_000 })
     run.assertLocked()
     const holderWhenTold = signalled<boolean>()
     run.signal.addEventListener('abort', () => holderWhenTold.resolve(run.hold.trustedForMs > 0))
@@ -125,8 +119,7 @@ describe('exclusive', () => {
     expect(run.signal.reason).toMatchObject({ code: 'LOCK_LOST', cause: { message: /atMostForMs/ } })
     expect(() => run.assertLocked()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }))
     await eventually(async () => !(await others.getLock(name).isLocked()))
-    const next = await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 2_000 })
-    expect(next).toMatchObject({ kind: 'ran', result: [] })
+    expect(await runAfter(others, 2_000)).toMatchObject({ kind: 'ran', result: [] })
     open()
     await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'report' })
     expect(await states()).toEqual([
@@ -145,23 +138,17 @@ describe('exclusive', () => {
     expect(done!.to!.getTime()).toBeGreaterThanOrEqual(done!.from.getTime())
     expect(failed).toMatchObject({ state: 'failed', error: 'TypeError: no paper' })
     // The next one runs, and was told of no loss: the task itself has failed.
-    expect(await exclusive(name, { locks }, ({ missed }) => missed)({ tick: 3_000 })).toMatchObject({
-      result: [],
-    })
+    expect(await runAfter(locks, 3_000)).toMatchObject({ result: [] })
   })
 
   it('rejects when the lock was lost in the middle, and reports the tick as not finished to the next run', async () => {
-    const { started, open, task } = gate()
     locks.on('lost', () => undefined)
-    const first = exclusive(name, { locks }, task)({ tick: 1_000 })
-    const { signal } = await started
+    const { first, run, open } = await underWay(1_000)
     await rig.admin.del(name)
-    expect(await exclusive(name, { locks: others }, ({ missed }) => missed)({ tick: 2_000 })).toMatchObject({
-      result: [new Date(1_000)],
-    })
+    expect(await runAfter(others, 2_000)).toMatchObject({ result: [new Date(1_000)] })
     open()
     await expect(first).rejects.toMatchObject({ code: 'LOCK_LOST', result: 'report' })
-    expect(signal).toBeDefined()
+    expect(run.signal).toBeDefined()
     expect(await states()).toEqual([
       [1_000, 'unfinished'],
       [2_000, 'done'],
@@ -195,9 +182,7 @@ describe('exclusive', () => {
     await expect(nightly({ tick })).rejects.toThrow(/at most an hour ahead of the clock of Redis/)
     expect(await locks.getLock(name).isLocked()).toBe(false)
     // Neither is it noted where another run goes on.
-    const { started, open, task } = gate()
-    const first = exclusive(name, { locks }, task)({ tick: Date.now() })
-    await started
+    const { first, open, task } = await underWay(Date.now())
     expect(await exclusive(name, { locks: others }, task)({ tick })).toEqual(skipped('busy'))
     open()
     await first

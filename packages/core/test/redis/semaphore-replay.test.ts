@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy, Matcher } from '@holdfast/faults/harness'
-import type { LockClient, PermitExpirableSemaphore, Semaphore } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import type { Matcher } from '@holdfast/faults/harness'
 import { cancel, cancelScript } from '../../src/scripts/counter.js'
 import { acquireExpirableScript, releaseExpirableScript } from '../../src/scripts/permit-semaphore.js'
 import {
@@ -12,7 +10,7 @@ import {
   releasePermitsScript,
 } from '../../src/scripts/semaphore.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const NAME = 'pool'
 const OPERATIONS = `holdfast:operations:{${NAME}}:c~1`
@@ -26,10 +24,7 @@ beforeEach(async () => {
 const left = (): Promise<string | null> => rig.admin.get(NAME)
 
 describe('every RETURNS row of the scripts, by their modules', () => {
-  let runner: ScriptRunner
-  beforeEach(() => {
-    runner = rig.runner()
-  })
+  const runner = own(() => rig.runner())
 
   const command = (number: number, floor = 0) => ({
     ...{ lockName: NAME, key: NAME, stamp: { key: OPERATIONS, number, floor } },
@@ -85,20 +80,12 @@ describe('every RETURNS row of the scripts, by their modules', () => {
 })
 
 describe('a client whose connection breaks', () => {
-  let proxy: FaultProxy
-  let locks: LockClient
-  let semaphore: Semaphore
-  let permits: PermitExpirableSemaphore
+  const proxy = own(() => rig.proxy())
+  const locks = own(() => rig.client({ commandTimeout: 300 }, rig.connection({}, proxy)))
+  const semaphore = own(() => locks.getSemaphore(NAME))
+  const permits = own(() => locks.getPermitExpirableSemaphore(NAME))
   const isAcquire = runsOf(acquirePermitsScript)
   const isRelease = runsOf(releasePermitsScript)
-
-  beforeEach(async () => {
-    proxy = await rig.proxy()
-    locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
-    semaphore = locks.getSemaphore(NAME)
-    permits = locks.getPermitExpirableSemaphore(NAME)
-  })
-
   const isAcquireOfPermits = runsOf(acquireExpirableScript)
   const isReleaseOfPermits = runsOf(releaseExpirableScript)
   /** Each permit that expires is kept until it is released. */

@@ -13,8 +13,7 @@ const rig = useRig()
 const locks = own(() => rig.client({ resyncInterval: 60_000 }))
 const semaphore = own(() => locks.getSemaphore(NAME))
 
-const subscribers = (): Promise<number> =>
-  rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => Number(reply[1]))
+const subscribers = (): Promise<number> => rig.listeners(`redisson_sc:{${NAME}}`)
 const isParked = async (): Promise<boolean> => (await subscribers()) > 0
 const expectAtLast = async (permits: number): Promise<void> => {
   expect(await rig.admin.get(NAME)).toBe(`${permits}`)
@@ -127,8 +126,7 @@ describe('a caller that waits', () => {
   })
 
   it('passes after a reconnect during which the permits came (I4)', async () => {
-    const proxy = await rig.proxy()
-    const cut = await rig.client({ resyncInterval: 60_000 }, rig.connection({}, proxy))
+    const { proxy, locks: cut } = await rig.proxied({ resyncInterval: 60_000 })
     await semaphore.trySetPermits(0)
     const waiting = cut.getSemaphore(NAME).acquire()
     await eventually(isParked)
@@ -140,8 +138,7 @@ describe('a caller that waits', () => {
   })
 
   it('passes by the next tick when the message is lost, or nobody sent one (I4)', async () => {
-    const proxy = await rig.proxy()
-    const deaf = await rig.client({ resyncInterval: 50 }, rig.connection({}, proxy))
+    const { proxy, locks: deaf } = await rig.proxied({ resyncInterval: 50 })
     await semaphore.trySetPermits(0)
     proxy.dropPushes(1)
     const waiting = deaf.getSemaphore(NAME).acquire()
@@ -162,9 +159,7 @@ describe('a caller that waits', () => {
   })
 
   it('without a limit ends in REDIS_UNAVAILABLE after unavailableTimeoutMs of silence', async () => {
-    const proxy = await rig.proxy()
-    const connection = rig.connection({}, proxy)
-    const cut = await rig.client({ commandTimeout: 50, unavailableTimeoutMs: 2_000 }, connection)
+    const { proxy, locks: cut } = await rig.proxied({ commandTimeout: 50, unavailableTimeoutMs: 2_000 })
     proxy.blackHole()
     const waiting = cut.getSemaphore(NAME).acquire()
     await expect(soon(waiting)).rejects.toMatchObject({ code: 'REDIS_UNAVAILABLE' })
@@ -227,15 +222,12 @@ describe('Redis out of memory', () => {
   it('refuses an acquire clearly and takes a release; who waits goes on', async () => {
     await semaphore.trySetPermits(2)
     await semaphore.acquire()
-    await rig.admin.config('SET', 'maxmemory', '1')
-    try {
-      const error = await semaphore.acquire().catch((thrown: unknown) => thrown)
-      expect(error).toMatchObject({ code: 'REDIS_UNAVAILABLE', outcome: 'refused', transient: false })
+    await rig.outOfMemory(async () => {
+      const refused = { code: 'REDIS_UNAVAILABLE', outcome: 'refused', transient: false }
+      await expect(semaphore.acquire()).rejects.toMatchObject(refused)
       expect(await semaphore.tryAcquire(2)).toBe(false)
       await semaphore.release()
-    } finally {
-      await rig.admin.config('SET', 'maxmemory', '0')
-    }
+    })
     await expectAtLast(2)
   })
 })

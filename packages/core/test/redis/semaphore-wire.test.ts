@@ -1,7 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // Redisson sends this for an RSemaphore, from redisson-wire.md 1.10.
 const JAVA_ACQUIRE = `
@@ -16,13 +15,8 @@ local value = redis.call('incrby', KEYS[1], ARGV[1])
 redis.call(ARGV[2], KEYS[2], value)`
 
 const rig = useRig()
-let locks: LockClient
-let log: MessageLog
-
-beforeEach(async () => {
-  locks = await rig.client()
-  log = await MessageLog.open(rig.connection(), rig.admin)
-})
+const locks = own(() => rig.client())
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
 
 describe.each([
   ['pool', 'redisson_sc:{pool}'],

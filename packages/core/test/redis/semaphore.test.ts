@@ -1,22 +1,11 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import {
-  InvalidArgumentError,
-  LockTimeoutError,
-  WrongTypeError,
-  type LockClient,
-  type Semaphore,
-} from '../../src/index.js'
-import { eventually, signalled, soon, useRig } from './support/rig.js'
+import { describe, expect, it } from '@jest/globals'
+import { InvalidArgumentError, LockTimeoutError, WrongTypeError, type Semaphore } from '../../src/index.js'
+import { eventually, own, signalled, soon, useRig } from './support/rig.js'
 
 const NAME = 'pool'
 const rig = useRig()
-let locks: LockClient
-let semaphore: Semaphore
-
-beforeEach(async () => {
-  locks = await rig.client()
-  semaphore = locks.getSemaphore(NAME)
-})
+const locks = own(() => rig.client())
+const semaphore = own(() => locks.getSemaphore(NAME))
 
 /** Ends the test: what must be there goes, and nothing else may be left. */
 const expectAtLast = async (permits: number): Promise<void> => {
@@ -24,8 +13,7 @@ const expectAtLast = async (permits: number): Promise<void> => {
   await rig.admin.del(NAME)
 }
 
-const isParked = (): Promise<boolean> =>
-  rig.admin.pubsub('NUMSUB', `redisson_sc:{${NAME}}`).then((reply) => reply[1] === 1)
+const isParked = async (): Promise<boolean> => (await rig.listeners(`redisson_sc:{${NAME}}`)) === 1
 
 describe("Redisson's own cases", () => {
   it('testZero: nothing to take, give or wait for, whatever there is', async () => {

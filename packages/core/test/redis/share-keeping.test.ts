@@ -1,20 +1,15 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { getShare, type ShareCodec, type ShareOptions } from '../../src/entries/share/index.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
-import { never, Work } from './support/shared-work.js'
+import { eventually, own, sleep, soon, useRig } from './support/rig.js'
+import { never, running, Work } from './support/shared-work.js'
 
 const LOCK = 'share:pages:a'
 const KEPT = `holdfast:share:{${LOCK}}`
 const LONG_MS = 60_000
 const rig = useRig()
-let one: LockClient
-let other: LockClient
-
-beforeEach(async () => {
-  one = await rig.client()
-  other = await rig.client()
-})
+const one = own(() => rig.client())
+const other = own(() => rig.client())
 
 const pages = <T = unknown>(locks: LockClient, options: ShareOptions<T> = {}) =>
   getShare<T>(locks, 'pages', options)
@@ -70,9 +65,7 @@ describe('a kept result', () => {
 
   it('is not the result of a run that was invalidated: that reaches those who wait for it alone', async () => {
     const [mine, theirs] = [pages(one, { keepMs: LONG_MS }), pages(other, { keepMs: LONG_MS })]
-    const work = new Work<string>()
-    const first = mine.run('a', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(mine, 'a')
     const joined = mine.run('a', never)
     await mine.invalidate('a')
     const later = [mine.run('a', () => 'second'), theirs.run('a', () => 'second')]
@@ -90,9 +83,7 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
     async (keepMs) => {
       const third = await rig.client()
       const [mine, theirs] = [pages(one, { keepMs }), pages(other, { keepMs })]
-      const work = new Work<string>()
-      const first = mine.run('a', work.task)
-      await work.untilRunning()
+      const { work, first } = await running(mine, 'a')
       const before = theirs.run('a', never)
       await waiting(1)
       await pages(third).invalidate('a')
@@ -104,9 +95,7 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
 
   it('gives none of the run under way in its own process', async () => {
     const mine = pages(one, { keepMs: LONG_MS })
-    const work = new Work<string>()
-    const first = mine.run('a', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(mine, 'a')
     await pages(other).invalidate('a')
     const after = mine.run('a', () => 'second')
     work.succeed('first')
@@ -115,9 +104,7 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
 
   it('gives no error of such a run either', async () => {
     const mine = pages(one)
-    const work = new Work<string>()
-    const first = mine.run('a', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(mine, 'a')
     await pages(other).invalidate('a')
     const after = mine.run('a', () => 'second')
     work.fail(new Error('no'))
@@ -141,9 +128,7 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
 
   it('costs callers of one run nothing: whoever joins it sends no command', async () => {
     const [mine, theirs] = [pages(one), pages(other)]
-    const work = new Work<string>()
-    const first = mine.run('a', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(mine, 'a')
     await rig.server.resetStats()
     const before = theirs.run('a', never)
     // It looks once more when it is subscribed.
@@ -298,11 +283,8 @@ describe('arguments', () => {
 })
 
 it('a result is no result for a call that came behind its end, in a process that was cut off meanwhile', async () => {
-  const proxy = await rig.proxy()
-  const away = await rig.client({}, rig.connection({}, proxy))
-  const work = new Work<string>()
-  const first = pages(one).run('a', work.task)
-  await work.untilRunning()
+  const { proxy, locks: away } = await rig.proxied()
+  const { work, first } = await running(pages(one), 'a')
   const before = pages(away)
   const waits = before.run('a', never)
   await eventually(async () => (await rig.admin.pubsub('CHANNELS', `*${LOCK}*`)).length > 0)

@@ -1,5 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import { describe, expect, it } from '@jest/globals'
 import {
   enterCall,
   finishCall,
@@ -18,14 +17,14 @@ import {
   stamp,
   TOMBSTONE,
 } from './support/plain-scripts.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 const KEPT = 'holdfast:share:{order:42}'
 const RESULT = `holdfast:result:{order:42}:${OWNER}`
 const KEEP_MS = 20_000
 const rig = useRig()
 
-let runner: ScriptRunner
+const runner = own(() => rig.runner())
 const { acquireAs, releaseAs, force } = plainScripts(() => runner)
 
 const lock = { lockName: NAME, key: NAME }
@@ -47,10 +46,6 @@ const invalidate = () => sendInvalidate(runner, lock)
 const fields = () => rig.admin.hgetall(NAME)
 const result = (text: string) => ({ kind: 'v', text, ageMs: expect.any(Number) as unknown })
 const underWay = { kind: 'under-way', owner: OWNER, isOutdated: false, older: undefined }
-
-beforeEach(() => {
-  runner = rig.runner()
-})
 
 describe('share/enter', () => {
   it('1: begins a run under the lock, with its lease and its note', async () => {

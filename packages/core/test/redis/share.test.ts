@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import {
   getShare,
@@ -8,28 +8,24 @@ import {
   type SharedRun,
   type ShareOptions,
 } from '../../src/entries/share/index.js'
-import { soon, useRig } from './support/rig.js'
-import { never, Work } from './support/shared-work.js'
+import { own, soon, useRig } from './support/rig.js'
+import { never, running, Work } from './support/shared-work.js'
 
 const LOCK = 'share:oauth:42'
 const rig = useRig()
 
 describe('a shared run', () => {
-  let one: LockClient
-  let other: LockClient
-
-  beforeEach(async () => {
-    one = await rig.client()
-    other = await rig.client()
-  })
+  const one = own(() => rig.client())
+  const other = own(() => rig.client())
 
   const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
+  const mine = own(() => oauth(one))
+  const theirs = own(() => oauth(other))
   /** Its callers wait for the run under way. */
   const untilWaiting = () => rig.heard(LOCK)
 
   it('gives one result to all callers of a process and of others, and runs once (I12, I13)', async () => {
     const work = new Work<string>()
-    const [mine, theirs] = [oauth(one), oauth(other)]
     const first = mine.runForResult('42', work.task)
     await work.untilRunning()
     const calls = [
@@ -47,26 +43,20 @@ describe('a shared run', () => {
   })
 
   it('runs again for a call after its end: nothing is kept by default', async () => {
-    const share = oauth(one)
-    expect(await share.run('42', () => 'first')).toBe('first')
-    expect(await share.run('42', () => 'second')).toBe('second')
+    expect(await mine.run('42', () => 'first')).toBe('first')
+    expect(await mine.run('42', () => 'second')).toBe('second')
     expect(await oauth(other).run('42', () => 'third')).toBe('third')
   })
 
   it('a shared run of another key goes on beside it', async () => {
-    const work = new Work<string>()
-    const share = oauth(one)
-    const slow = share.run('42', work.task)
-    await work.untilRunning()
-    expect(await share.run('43', () => 'quick')).toBe('quick')
+    const { work, first: slow } = await running(mine, '42')
+    expect(await mine.run('43', () => 'quick')).toBe('quick')
     work.succeed('slow')
     expect(await slow).toBe('slow')
   })
 
   it('reaches those whose message was lost: they find the result under its flight (I13)', async () => {
-    const work = new Work<string>()
-    const first = oauth(one).run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(oauth(one), '42')
     const second = oauth(other).run('42', never)
     await untilWaiting()
     await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
@@ -76,10 +66,7 @@ describe('a shared run', () => {
   })
 
   it('fails for its caller with the error, and for the others with what may be told of it', async () => {
-    const work = new Work<string>()
-    const [mine, theirs] = [oauth(one), oauth(other)]
-    const first = mine.run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(mine, '42')
     const others = [mine.run('42', never), theirs.run('42', never)]
     await untilWaiting()
     const error = Object.assign(new TypeError('grant is gone'), { code: 'invalid_grant', secret: 'xyz' })
@@ -121,11 +108,9 @@ describe('a shared run', () => {
   })
 
   it('reaches a call that is made in the same moment in which the only other one leaves', async () => {
-    const work = new Work<string>()
     const share = oauth(other)
     const left = new AbortController()
-    const first = oauth(one).run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(oauth(one), '42')
     const leaving = share.run('42', never, { signal: left.signal })
     await untilWaiting()
     left.abort(new Error('the request has gone'))
@@ -138,10 +123,7 @@ describe('a shared run', () => {
   })
 
   it('is busy after waitMs, and says who runs', async () => {
-    const work = new Work<string>()
-    const [mine, theirs] = [oauth(one), oauth(other)]
-    const first = mine.run('42', work.task, { waitMs: 1 })
-    await work.untilRunning()
+    const { work, first } = await running(mine, '42', { waitMs: 1 })
     for (const share of [mine, theirs]) {
       for (const waitMs of [0, 30]) {
         const busy = share.run('42', never, { waitMs })
@@ -155,9 +137,7 @@ describe('a shared run', () => {
   })
 
   it('is run by one of those who wait when its process has lost it, and the result of that one counts', async () => {
-    const work = new Work<string>()
-    const first = oauth(one).run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(oauth(one), '42')
     const lost = work.last
     const second = oauth(other).run('42', work.task)
     await untilWaiting()
@@ -173,10 +153,8 @@ describe('a shared run', () => {
   })
 
   it('a shared run that was lost is refused by Redis, also where its process has not noticed (I12)', async () => {
-    const work = new Work<string>()
     const share = oauth(one, { keepMs: 60_000 })
-    const first = share.run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(share, '42')
     await rig.admin.del(LOCK)
     work.succeed('refused')
     await work.untilRunning(2)
@@ -214,18 +192,16 @@ describe('a shared run', () => {
   })
 
   it('cannot wait for itself', async () => {
-    const share = oauth(one)
-    const call = share.run('42', () => share.run('42', () => 'inner'))
+    const call = mine.run('42', () => mine.run('42', () => 'inner'))
     await expect(call).rejects.toMatchObject({ code: 'SELF_DEADLOCK' })
-    expect(await share.run('42', () => share.run('43', () => 'of another key'))).toBe('of another key')
+    expect(await mine.run('42', () => mine.run('43', () => 'of another key'))).toBe('of another key')
   })
 
   it('cannot wait for a run that waits for it, over one key or several', async () => {
-    const share = oauth(one)
     const [a, b, c] = ['a', 'b', 'c']
     const over = (...keys: string[]): Promise<string> => {
       const [key, ...rest] = keys as [string, ...string[]]
-      return share.run(key, () => (rest.length > 0 ? over(...rest) : 'end'))
+      return mine.run(key, () => (rest.length > 0 ? over(...rest) : 'end'))
     }
     await expect(soon(over(a, b, a))).rejects.toMatchObject({
       code: 'SELF_DEADLOCK',
@@ -236,14 +212,13 @@ describe('a shared run', () => {
   })
 
   it('may wait for one that no longer waits for it', async () => {
-    const share = oauth(one)
     const work = new Work<string>()
-    const outer = share.run('a', async () => {
-      await share.run('b', () => 'first')
+    const outer = mine.run('a', async () => {
+      await mine.run('b', () => 'first')
       return work.task(null as never)
     })
     await work.untilRunning()
-    const inner = share.run('b', () => share.run('a', never))
+    const inner = mine.run('b', () => mine.run('a', never))
     work.succeed('both')
     expect(await soon(Promise.all([outer, inner]))).toEqual(['both', 'both'])
   })

@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { releaseCall } from '../../src/scripts/lock.js'
 import { lostAt } from './support/behind.js'
 import { MessageLog } from './support/message-log.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 // A spin lock keeps in Redis the hash of a plain lock, and publishes nothing.
 
@@ -11,15 +10,9 @@ const NAME = 'order:42'
 const SETTLED = { resyncInterval: 60_000 }
 
 const rig = useRig()
-let log: MessageLog
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  log = await MessageLog.open(rig.connection(), rig.admin)
-  locks = await rig.client({ clientName: 'node', ...SETTLED })
-  others = await rig.client(SETTLED)
-})
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
+const locks = own(() => rig.client({ clientName: 'node', ...SETTLED }))
+const others = own(() => rig.client(SETTLED))
 
 /** Scripts and messages, whoever sent them. */
 async function commandsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {

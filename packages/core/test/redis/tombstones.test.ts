@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { permitsChannel, permitTimeouts } from '../../src/keys.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { cancel } from '../../src/scripts/counter.js'
 import { release as endTerm } from '../../src/entries/election/scripts.js'
 import { acquire as acquireFair, fairLine, release as releaseFair } from '../../src/scripts/fair-lock.js'
@@ -20,16 +19,12 @@ import {
 import { shorten } from '../../src/scripts/lock.js'
 import { acquirePermits } from '../../src/scripts/semaphore.js'
 import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OWNER, plainScripts, stamp } from './support/plain-scripts.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 const rig = useRig()
-let runner: ScriptRunner
-
-beforeEach(() => {
-  runner = rig.runner()
-  // The counter of the fenced lock stays.
-  rig.atEnd(() => rig.admin.del('token'))
-})
+const runner = own(() => rig.runner())
+// The counter of the fenced lock stays.
+beforeEach(() => rig.atEnd(() => rig.admin.del('token')))
 
 type Stamp = ReturnType<typeof stamp>
 

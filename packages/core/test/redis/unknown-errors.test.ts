@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/faults/harness'
-import { RedisUnavailableError, type LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
+import { RedisUnavailableError } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 
@@ -12,13 +11,8 @@ const isScript = (bytes: Buffer): boolean => /evalsha/i.test(bytes.toString('lat
 describe.each(['upstream failure', 'ERR Connection timed out'])(
   'an error of a proxy, %s, after the script ran',
   (error) => {
-    let locks: LockClient
-    let proxy: FaultProxy
-
-    beforeEach(async () => {
-      proxy = await rig.proxy()
-      locks = await rig.client({}, rig.connection({}, proxy))
-    })
+    const proxy = own(() => rig.proxy())
+    const locks = own(() => rig.client({}, rig.connection({}, proxy)))
 
     it.each(lockKinds)('ends a single attempt for a $name as unknown, and nobody has it', async (kind) => {
       proxy.lie(isScript, error)

@@ -1,19 +1,14 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import { NotLockOwnerError, type LockClient } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import { NotLockOwnerError } from '../../src/index.js'
 import { inspect, renew } from '../../src/scripts/lock.js'
 import { lostAt } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
 import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
-let log: MessageLog
-
-beforeEach(async () => {
-  log = await MessageLog.open(rig.connection(), rig.admin)
-})
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
 
 async function expectHash(holds: Record<string, string>, key = NAME): Promise<void> {
   expect(await rig.contents()).toEqual({ [key]: { type: 'hash', value: holds } })
@@ -22,11 +17,8 @@ async function expectHash(holds: Record<string, string>, key = NAME): Promise<vo
 const expectTtl = (ms: number, key = NAME): Promise<void> => rig.expectTtl(key, ms)
 
 describe('what each transition leaves in an empty Redis, and what it publishes', () => {
-  let locks: LockClient
-
-  beforeEach(async () => {
-    locks = await rig.client({ clientName: 'node' })
-  })
+  const locks = own(() => rig.client({ clientName: 'node' }))
+  const lock = own(() => locks.getLock(NAME))
 
   it('connecting and asking for a lock write nothing', async () => {
     locks.getLock(NAME)
@@ -35,7 +27,7 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('first acquire: one hash named as the lock, field <clientId>:<threadId> = 1, a lease, no message', async () => {
-    const hold = await locks.getLock(NAME).acquire()
+    const hold = await lock.acquire()
     expect(hold.owner).toMatch(/^node~[\w-]{21}:\d+$/)
     expect(hold.owner.split(':')[0]).toBe(locks.clientId)
     await expectHash({ [hold.owner]: '1' })
@@ -45,14 +37,14 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('first acquire with a lease of its own: the same hash with that lease', async () => {
-    const hold = await locks.getLock(NAME).acquire({ leaseMs: 90_000 })
+    const hold = await lock.acquire({ leaseMs: 90_000 })
     await expectHash({ [hold.owner]: '1' })
     await expectTtl(90_000)
     await hold.release()
   })
 
   it('refused acquire: nothing changes, neither count nor lease, and nothing is said', async () => {
-    const hold = await locks.getLock(NAME).acquire({ leaseMs: 8_000 })
+    const hold = await lock.acquire({ leaseMs: 8_000 })
     const other = (await rig.client()).getLock(NAME)
     expect(await other.tryLock()).toBe(false)
     expect(await other.tryLock(50, 60_000)).toBe(false)
@@ -65,7 +57,6 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
 
   it('re-entry: the absolute count, and a lease that only grows', async () => {
     await locks.run(async () => {
-      const lock = locks.getLock(NAME)
       const { owner } = await lock.lock(10_000)
       await lock.lock(5_000)
       await expectHash({ [owner]: '2' })
@@ -82,7 +73,6 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
 
   it('partial release: the lower count, the lease as it was, no message', async () => {
     await locks.run(async () => {
-      const lock = locks.getLock(NAME)
       const { owner } = await lock.lock(60_000)
       await lock.lock(60_000)
       await lock.unlock()
@@ -94,7 +84,7 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('full release: no key at all, and Redisson\'s "0" once on its channel', async () => {
-    const hold = await locks.getLock(NAME).acquire()
+    const hold = await lock.acquire()
     expect(await hold.release()).toBe('released')
     expect(await rig.contents()).toEqual({})
     expect(await log.take()).toEqual([[CHANNEL, '0']])
@@ -121,7 +111,6 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('force-release by the holder: no key, "0" on the channel, the owner in its own inbox', async () => {
-    const lock = locks.getLock(NAME)
     const hold = await lock.acquire()
     expect(await lock.forceUnlock()).toBe(true)
     expect(await rig.contents()).toEqual({})
@@ -133,7 +122,7 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('force-release by a stranger: the same bytes, and the holder hears of it (I1)', async () => {
-    const hold = await locks.getLock(NAME).acquire()
+    const hold = await lock.acquire()
     const lost = lostAt(hold)
     expect(await (await rig.client()).getLock(NAME).forceUnlock()).toBe(true)
     await lost
@@ -148,13 +137,12 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('force-release of a free lock: nothing, and no message', async () => {
-    expect(await locks.getLock(NAME).forceUnlock()).toBe(false)
+    expect(await lock.forceUnlock()).toBe(false)
     expect(await rig.contents()).toEqual({})
     expect(await log.take()).toEqual([])
   })
 
   it('inspection changes nothing', async () => {
-    const lock = locks.getLock(NAME)
     expect([await lock.isLocked(), await lock.remainTimeToLive(), await lock.getHoldCount()]).toEqual([
       false,
       -2,
@@ -171,7 +159,7 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('release by somebody else: NotLockOwnerError, the holder keeps count and lease, no message', async () => {
-    const hold = await locks.getLock(NAME).acquire()
+    const hold = await lock.acquire()
     const other = await rig.client()
     await expect(other.getLock(NAME).unlock()).rejects.toThrow(NotLockOwnerError)
     await expect(other.thread().getLock(NAME).unlock()).rejects.toThrow(NotLockOwnerError)
@@ -183,7 +171,6 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
   })
 
   it('thread ids are never used again: every outermost acquisition has an owner of its own', async () => {
-    const lock = locks.getLock(NAME)
     const owners = new Set<string>()
     for (let i = 0; i < 20; i += 1) {
       await lock.withLock((hold) => owners.add(hold.owner))
@@ -193,17 +180,12 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
 })
 
 describe('together with a Java client', () => {
-  let locks: LockClient
-  let java: JavaClient
-
-  beforeEach(async () => {
-    // Only messages can end a wait soon: no tick, and no lease that ends.
-    locks = await rig.client({ resyncInterval: 25_000 })
-    java = new JavaClient(rig.connection())
-  })
+  // Only messages can end a wait soon: no tick, and no lease that ends.
+  const locks = own(() => rig.client({ resyncInterval: 25_000 }))
+  const lock = own(() => locks.getLock(NAME))
+  const java = own(() => new JavaClient(rig.connection()))
 
   it('a Java holder excludes us (I1), and shows as the holder', async () => {
-    const lock = locks.getLock(NAME)
     await java.hold(NAME)
     expect(await lock.tryLock()).toBe(false)
     expect(await lock.tryAcquire({ waitMs: 50 })).toBeNull()
@@ -220,7 +202,7 @@ describe('together with a Java client', () => {
 
   it('a Java unlock wakes our waiter long before the lease would have ended (I4)', async () => {
     await java.hold(NAME, 60_000)
-    const waiting = locks.getLock(NAME).acquire()
+    const waiting = lock.acquire()
     await rig.heard(NAME)
     await java.unlock(NAME)
     const hold = await soon(waiting)
@@ -237,7 +219,7 @@ describe('together with a Java client', () => {
   })
 
   it('our holder excludes a Java acquire, which reads our lease, and our release lets it in', async () => {
-    const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
+    const hold = await lock.acquire({ leaseMs: 60_000 })
     const ttl = await java.acquire(NAME)
     expect(ttl).toBeGreaterThan(57_000)
     expect(ttl).toBeLessThanOrEqual(60_000)
@@ -251,7 +233,7 @@ describe('together with a Java client', () => {
 
   it('our forceUnlock frees what a Java client holds and says so on its channel', async () => {
     await java.hold(NAME)
-    expect(await locks.getLock(NAME).forceUnlock()).toBe(true)
+    expect(await lock.forceUnlock()).toBe(true)
     expect(await rig.contents()).toEqual({})
     expect((await log.take())[0]).toEqual([CHANNEL, '0'])
     expect(await java.acquire(NAME)).toBeNull()
@@ -260,13 +242,9 @@ describe('together with a Java client', () => {
 })
 
 describe('every RETURNS row of every script, by its module', () => {
-  let runner: ScriptRunner
-
-  beforeEach(() => {
-    runner = rig.runner()
-  })
-
+  const runner = own(() => rig.runner())
   const { acquireAs, releaseAs, force } = plainScripts(() => runner)
+  beforeEach(() => rig.atEnd(() => force()))
   const give = (owner: string, holds: number, leaseMs = LEASE_MS) =>
     rig.admin.multi().hset(NAME, owner, holds).pexpire(NAME, leaseMs).exec()
 
@@ -274,7 +252,6 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(await acquireAs()).toEqual({ kind: 'acquired' })
     await expectHash({ [OWNER]: '1' })
     await expectTtl(LEASE_MS)
-    await force()
   })
 
   it('acquire 1: acquired, a free lock in spite of an older tombstone, and by a command that leaves one', async () => {
@@ -286,7 +263,6 @@ describe('every RETURNS row of every script, by its module', () => {
     })
     await expectTtl(LEASE_MS)
     await expectTtl(300_000, TOMBSTONE)
-    await force()
   })
 
   it('acquire 1: acquired, a re-entry', async () => {
@@ -294,7 +270,6 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(await acquireAs({ holds: 2 })).toEqual({ kind: 'acquired' })
     await expectHash({ [OWNER]: '2' })
     await expectTtl(LEASE_MS)
-    await force()
   })
 
   it('acquire 2: lost, a re-entry into nothing creates nothing (I6)', async () => {
@@ -307,7 +282,6 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(await acquireAs({ holds: 2 })).toEqual({ kind: 'lost' })
     await expectHash({ [OTHER]: '3' })
     await expectTtl(10_000)
-    await force()
   })
 
   it.each([1, 2])(
@@ -321,7 +295,6 @@ describe('every RETURNS row of every script, by its module', () => {
       await give(OTHER, 1)
       expect(await acquireAs({ stamp })).toEqual({ kind: 'superseded' })
       expect(await rig.admin.hgetall(NAME)).toEqual({ [OTHER]: '1' })
-      await force()
     },
   )
 
@@ -332,14 +305,12 @@ describe('every RETURNS row of every script, by its module', () => {
     expect((reply as { ttlMs: number }).ttlMs).toBeGreaterThan(7_000)
     await expectHash({ [OTHER]: '3' })
     await expectTtl(10_000)
-    await force()
   })
 
   it('acquire {-1, holder, holds}: somebody else has it without an end', async () => {
     await rig.admin.hset(NAME, OTHER, '1')
     expect(await acquireAs()).toEqual({ kind: 'held', ttlMs: -1, holder: OTHER, holds: 1 })
     expect(await rig.admin.pttl(NAME)).toBe(-1)
-    await force()
   })
 
   it('release 1: released', async () => {
@@ -364,7 +335,6 @@ describe('every RETURNS row of every script, by its module', () => {
     await expectHash({ [OWNER]: '2' })
     await expectTtl(10_000)
     expect(await log.take()).toEqual([])
-    await force()
   })
 
   it('release 3: superseded', async () => {
@@ -373,7 +343,6 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(await releaseAs({ holds: 1 })).toEqual({ kind: 'superseded' })
     expect(await rig.admin.hgetall(NAME)).toEqual({ [OWNER]: '3' })
     expect(await log.take()).toEqual([])
-    await force()
   })
 
   it.each([0, 1])('release 0: not held, nothing there, to keep %i', async (holds) => {
@@ -388,7 +357,6 @@ describe('every RETURNS row of every script, by its module', () => {
     await expectHash({ [OTHER]: '2' })
     await expectTtl(10_000)
     expect(await log.take()).toEqual([])
-    await force()
   })
 
   it('renew: each lock has its own answer, in order, and a longer lease stays (I6)', async () => {
@@ -466,7 +434,6 @@ describe('every RETURNS row of every script, by its module', () => {
     expect(ttlMs).toBeGreaterThan(7_000)
     expect(ttlMs).toBeLessThanOrEqual(10_000)
     await expectHash({ [OWNER]: '1' })
-    await force()
   })
 })
 

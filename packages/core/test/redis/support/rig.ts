@@ -161,6 +161,15 @@ export class Rig {
     return proxy
   }
 
+  /** A client, and the proxy that its connection goes through. */
+  async proxied(
+    options: LockClientOptions = {},
+    ofConnection: object = {},
+  ): Promise<{ proxy: FaultProxy; locks: LockClient }> {
+    const proxy = await this.proxy()
+    return { proxy, locks: await this.client(options, this.connection(ofConnection, proxy)) }
+  }
+
   /** Every key with its type and value. */
   async contents(): Promise<Record<string, KeyContents>> {
     const keys = (await this.admin.keys('*')).sort()
@@ -298,6 +307,25 @@ export class Rig {
 function scoresOf(pairs: readonly string[]): [string, number][] {
   const members = pairs.filter((_, i) => i % 2 === 0)
   return members.map((member, i) => [member, Number(pairs[2 * i + 1])])
+}
+
+/** Stands for a thing that is another one in each test. */
+export const standIn = <Own extends object>(current: () => Own): Own =>
+  new Proxy({} as Own, {
+    get: (_, name) => {
+      const thing = current()
+      const value: unknown = Reflect.get(thing, name)
+      return typeof value === 'function' ? (value.bind(thing) as unknown) : value
+    },
+  })
+
+/** A value that is made before each test, with those that are made above it. */
+export function own<Own extends object>(make: () => Own | Promise<Own>): Own {
+  let made: Own
+  beforeEach(async () => {
+    made = await make()
+  })
+  return standIn(() => made)
 }
 
 /** To be called at the top of a test file, or of a describe block. */

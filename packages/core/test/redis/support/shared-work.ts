@@ -1,4 +1,4 @@
-import type { SharedRun } from '../../../src/entries/share/index.js'
+import type { Share, ShareCallOptions, SharedRun } from '../../../src/entries/share/index.js'
 import { eventually } from './rig.js'
 
 /** A function that runs until it is told how to end, and says when it has begun. */
@@ -24,6 +24,14 @@ export class Work<T> {
   fail(error: unknown, run = this.runs): void {
     this.ends[run - 1]!.reject(error)
   }
+}
+
+/** A run that goes on until the test ends it, and what its caller is given. */
+export async function running(share: Pick<Share<string>, 'run'>, key: string, options?: ShareCallOptions) {
+  const work = new Work<string>()
+  const first = share.run(key, work.task, options)
+  await work.untilRunning()
+  return { work, first }
 }
 
 export const never = (): never => {

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { atOnce } from './at-once.js'
 import { LockWorkers, type StartLockWorker } from './lock-workers.js'
 import { Nodes } from './nodes.js'
-import { Rig, type RigOptions } from './rig.js'
+import { Rig, standIn, type RigOptions } from './rig.js'
 import { SmallPrograms } from './small-program.js'
 import { Warnings } from './warnings.js'
 
@@ -109,16 +109,10 @@ export const describe = Object.assign(
 /** @returns what stands for the thing of the test that uses it */
 function use<Own extends object>(fixture: Fixture<Own>): Own {
   wanted = [...wanted, fixture]
-  return new Proxy({} as Own, {
-    get: (_, name) => {
-      const own = current.getStore()?.get(fixture) as Own
-      const value: unknown = Reflect.get(own, name)
-      return typeof value === 'function' ? (value.bind(own) as unknown) : value
-    },
-  })
+  return standIn(() => current.getStore()?.get(fixture) as Own)
 }
 
-/** The values that a `beforeEach` would set: made for each test from the fixtures above. */
+/** The same as `own` of rig.ts. */
 export const own = <Own extends object>(make: () => Own | Promise<Own>): Own =>
   use({ begin: make, finish: () => undefined })
 
