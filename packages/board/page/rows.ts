@@ -58,17 +58,8 @@ export function rowIn(wire: WireRow, before: Row | undefined): Row {
     overtaken,
   ] = wire
   const row: Row = {
-    ...{
-      id,
-      name,
-      kind,
-      mode,
-      waiting,
-      longestWaitSince,
-      overtaken,
-      token,
-      isUnbreakable: unbreakable === 1,
-    },
+    ...{ id, name, kind, mode, waiting, longestWaitSince, overtaken, token },
+    isUnbreakable: unbreakable === 1,
     holders: holders.map(([owner, client, holds, since, exact]) => {
       return { owner, client, holds, since, isSinceExact: exact === 1 }
     }),

@@ -32,6 +32,13 @@ const open = async (options?: BoardOptions, path = ''): Promise<OpenPage & { ser
   return { served, ...(await browsing.open(served.url + path)) }
 }
 
+const clickBreak = (page: OpenPage['page']) =>
+  page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+const confirmBreak = (page: OpenPage['page']) =>
+  page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Break/ })
+    .click()
 const rowOf = ({ page }: OpenPage, name: string) => page.getByRole('row').filter({ hasText: name })
 
 describe('the table', () => {
@@ -195,7 +202,7 @@ describe('breaking a lock', () => {
     locks.on('lost', () => undefined)
     const hold = await locks.getLock('stuck').acquire()
     const { page, served } = await open(allow, '#/lock/stuck')
-    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+    await clickBreak(page)
     const dialog = page.getByRole('dialog', { name: 'Break the lock “stuck”?' })
     await dialog.getByText(hold.owner).waitFor()
     expect(hold.signal.aborted).toBe(false)
@@ -214,7 +221,7 @@ describe('breaking a lock', () => {
       () => page.keyboard.press('Escape'),
       () => page.getByRole('button', { name: 'Cancel' }).click(),
     ]) {
-      await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+      await clickBreak(page)
       await page.getByRole('dialog').waitFor()
       await cancel()
       await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -234,11 +241,8 @@ describe('breaking a lock', () => {
   it('refused by authorize, it says so, releases nothing, and is logged', async () => {
     const hold = await locks.getLock('stuck').acquire()
     const { page, served } = await open({ authorize: (_, { type }) => type === 'view' }, '#/lock/stuck')
-    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Break/ })
-      .click()
+    await clickBreak(page)
+    await confirmBreak(page)
     await page.getByText('You may not break this lock.').waitFor()
     expect(served.log).toMatchObject([{ outcome: 'denied', lockName: 'stuck', user: undefined }])
     expect(await hold.release()).toBe('released')
@@ -247,14 +251,11 @@ describe('breaking a lock', () => {
   it('leaves a holder that came in meanwhile alone', async () => {
     const first = await locks.getLock('stuck').acquire()
     const { page, served } = await open(allow, '#/lock/stuck')
-    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
+    await clickBreak(page)
     await page.getByRole('dialog').getByText(first.owner).waitFor()
     await first.release()
     const second = await locks.getLock('stuck').acquire()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Break/ })
-      .click()
+    await confirmBreak(page)
     await page.getByText(`${second.owner} has the lock by now, and keeps it.`).waitFor()
     expect(served.log).toMatchObject([{ outcome: 'changed', holder: first.owner }])
     expect(await second.release()).toBe('released')
@@ -272,11 +273,8 @@ describe('several tabs', () => {
       await other.getByRole('button', { name: 'Break the lock of orders-7f9c' }).waitFor()
     }
     await page.bringToFront()
-    await page.getByRole('button', { name: 'Break the lock of orders-7f9c' }).click()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Break/ })
-      .click()
+    await clickBreak(page)
+    await confirmBreak(page)
     await page.getByText(`Released. ${hold.owner} has been told.`).waitFor()
   })
 

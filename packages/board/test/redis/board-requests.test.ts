@@ -32,6 +32,8 @@ async function readUntil(board: Board, path: string, isEnough: (text: string) =>
   await reader.cancel()
 }
 
+const RELEASED = { status: 200, outcome: 'released' }
+
 /** A request of the page, unless something is left out or changed. */
 async function breakLock(
   { url }: ServedBoard,
@@ -83,7 +85,7 @@ describe('a request to break a lock', () => {
     const ask = (token: string) =>
       breakLock(boards[2]!, { lock: 'a', holder: hold.owner }, { 'X-Holdfast-Token': token })
     expect(await ask(tokens[0]!)).toMatchObject({ status: 403 })
-    expect(await ask(tokens[1]!)).toMatchObject({ status: 200, outcome: 'released' })
+    expect(await ask(tokens[1]!)).toMatchObject(RELEASED)
   })
 
   it('with an old token is refused', async () => {
@@ -151,10 +153,7 @@ describe('a request to break a lock', () => {
       const next = waiter.acquire()
       await eventually(async () => (await locks.inspectAll()).locks.some((lock) => lock.name === name))
       const [shown] = (await locks.inspectAll({ match: name })).locks[0]!.holders
-      expect(await breakLock(served, { lock: name, holder: shown!.owner })).toMatchObject({
-        status: 200,
-        outcome: 'released',
-      })
+      expect(await breakLock(served, { lock: name, holder: shown!.owner })).toMatchObject(RELEASED)
       await (await next).release()
       await eventually(() => hold.signal.aborted)
     }
@@ -183,10 +182,7 @@ describe('a request to break a lock', () => {
     for (const log of fails) {
       const hold = await locks.getLock('a').acquire()
       const served = await serve({ ...allow, log })
-      expect(await breakLock(served, { lock: 'a', holder: hold.owner })).toMatchObject({
-        status: 200,
-        outcome: 'released',
-      })
+      expect(await breakLock(served, { lock: 'a', holder: hold.owner })).toMatchObject(RELEASED)
     }
     // The client warns of the loss too, the first time in a process.
     const ofTheLog = () =>

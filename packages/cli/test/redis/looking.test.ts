@@ -39,6 +39,11 @@ afterEach(async () => {
 const cli = (args: readonly string[], surroundings = {}) => holdfast(['--url', URL, ...args], surroundings)
 const json = async (args: readonly string[]) => JSON.parse((await cli([...args, '--json'])).stdout) as unknown
 const name = (suffix: string) => prefix + suffix
+const valuesIn = (stdout: string) =>
+  stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 describe('holdfast ls', () => {
   it('lists held locks of every kind, and marks those of Redisson and the strings of other libraries', async () => {
@@ -212,10 +217,7 @@ describe('holdfast watch', () => {
     await second.release()
     const { stdout, code } = await watching
     expect(code).toBe(0)
-    const events = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const events = valuesIn(stdout)
     expect(events.map(({ event }) => event)).toEqual(['held', 'waits', 'handed-over', 'freed'])
     expect(events[2]).toMatchObject({
       name: name('a'),
@@ -237,10 +239,7 @@ describe('holdfast watch', () => {
     for (let i = 0; i < 3; i += 1) await lock.withLock(() => undefined)
     const last = await lock.acquire()
     const { stdout } = await watching
-    const events = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    const events = valuesIn(stdout)
     expect(events).toMatchObject([
       { event: 'held', token: held.token },
       { event: 'handed-over', token: last.token, missed: 3 },

@@ -1,13 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
-import type { Endpoint } from '@holdfast/faults/harness'
+import { FaultProxy, type Endpoint, type RedisServer } from '@holdfast/faults/harness'
 import { encodeCommand } from '../../src/harness/network/resp.js'
 import { RawClient } from './raw-client.js'
-import { eventually } from './support.js'
+import { eventually, useProxy } from './support.js'
 
 const LAST = 'last'
 const MEAN = '\r\n>3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nx\r\n'
@@ -69,19 +68,11 @@ const subscriber = async (...channels: string[]): Promise<{ client: Redis; got: 
   return { client, got }
 }
 
-beforeAll(async () => {
-  redis = await RedisServer.start()
-})
-afterAll(() => redis.stop())
-beforeEach(async () => {
+beforeEach(() => {
   cleanUp = []
-  await redis.command('FLUSHALL')
-  proxy = await FaultProxy.start(redis)
 })
-afterEach(async () => {
-  cleanUp.forEach((each) => each())
-  await proxy.stop()
-})
+afterEach(() => cleanUp.forEach((each) => each()))
+useProxy((each) => ({ redis, proxy } = each))
 
 describe('FaultProxy.dropPushes', () => {
   test('FaultProxy.dropPushes of the messages to a subscriber each n-th is missing, in order, until it is disarmed', async () => {

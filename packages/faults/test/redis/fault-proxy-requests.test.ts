@@ -1,10 +1,10 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
+import { FaultProxy, type RedisServer } from '@holdfast/faults/harness'
 import { RawClient } from './raw-client.js'
-import { eventually } from './support.js'
+import { eventually, useProxy } from './support.js'
 
 let redis: RedisServer
 let proxy: FaultProxy
@@ -13,15 +13,7 @@ const has =
   (bytes: Buffer): boolean =>
     bytes.includes(text)
 
-beforeAll(async () => {
-  redis = await RedisServer.start()
-})
-afterAll(() => redis.stop())
-beforeEach(async () => {
-  await redis.command('FLUSHALL')
-  proxy = await FaultProxy.start(redis)
-})
-afterEach(() => proxy.stop())
+useProxy((each) => ({ redis, proxy } = each))
 
 describe('FaultProxy.loseReply', () => {
   test('the command has run when the connection is cut, and only that connection is', async () => {

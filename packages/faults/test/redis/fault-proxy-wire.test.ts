@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
+import { describe, expect, test } from '@jest/globals'
+import type { FaultProxy, RedisServer } from '@holdfast/faults/harness'
 import { RawClient } from './raw-client.js'
-import { eventually } from './support.js'
+import { eventually, useProxy } from './support.js'
 
 let redis: RedisServer
 let proxy: FaultProxy
@@ -10,15 +10,7 @@ const connections = async (): Promise<number> => {
   return Number(/connected_clients:(\d+)/.exec(info)?.[1])
 }
 
-beforeAll(async () => {
-  redis = await RedisServer.start()
-})
-afterAll(() => redis.stop())
-beforeEach(async () => {
-  await redis.command('FLUSHALL')
-  proxy = await FaultProxy.start(redis)
-})
-afterEach(() => proxy.stop())
+useProxy((each) => ({ redis, proxy } = each))
 
 describe('FaultProxy as a wire', () => {
   test('passes both ways, counts connections, and hands on who leaves', async () => {

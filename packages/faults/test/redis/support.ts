@@ -1,5 +1,28 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals'
+import { FaultProxy, RedisServer } from '@holdfast/faults/harness'
+
+interface Proxied {
+  redis: RedisServer
+  proxy: FaultProxy
+}
+
+/** A Redis for all tests of a file, empty for each, and for each a proxy in front of it, which `take` is given. */
+export const useProxy = (take: (each: Proxied) => void): void => {
+  let redis: RedisServer
+  let proxy: FaultProxy
+  beforeAll(async () => {
+    redis = await RedisServer.start()
+  })
+  afterAll(() => redis.stop())
+  beforeEach(async () => {
+    await redis.command('FLUSHALL')
+    proxy = await FaultProxy.start(redis)
+    take({ redis, proxy })
+  })
+  afterEach(() => proxy.stop())
+}
 
 /** Waits until `condition` holds, for what has no event; throws after `limitMs` (in ms). */
 export const eventually = async (

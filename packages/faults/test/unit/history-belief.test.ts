@@ -11,6 +11,7 @@ import {
   noise,
   release,
   trusted,
+  violation,
 } from './history-events.js'
 
 describe('overlap of beliefs', () => {
@@ -39,13 +40,7 @@ describe('overlap of beliefs', () => {
     const [a, b] = [acquire('a', 10, 100), acquire('b', 30, 100)]
     const events = [a, noise(12), trusted('a', 20, 110), b, noise(35), release('a', 40), release('b', 50)]
     expect(check(...events).violations).toEqual([
-      {
-        check: 'overlap',
-        invariant: 'I1',
-        lock,
-        message: 'b acquired it while a believed to hold it',
-        events: [a[1], b[1]],
-      },
+      violation('overlap', 'I1', 'b acquired it while a believed to hold it', a[1]!, b[1]!),
     ])
   })
 

@@ -1,9 +1,23 @@
-import { checkHistory, type HistoryEvent, type HistoryReport, type Token } from '@holdfast/faults/harness'
+import {
+  checkHistory,
+  type CheckName,
+  type HistoryEvent,
+  type HistoryReport,
+  type Token,
+} from '@holdfast/faults/harness'
 
 // The owners of one lock record these, each in a process of its own.
 
 export const lock = 'order:42'
 export const of = (owner: string) => ({ process: `process-${owner}`, lock, owner })
+
+export const call = (name: string) => ({ process: `process-${name}`, lock, attempt: name })
+export const begin = (name: string, atMs: number, deadlineMs?: number): HistoryEvent => {
+  return { kind: 'acquire-begin', atMs, ...call(name), deadlineMs }
+}
+export const ended = (kind: 'refused' | 'aborted', name: string, atMs: number): HistoryEvent => {
+  return { kind, atMs, ...call(name) }
+}
 
 /** An owner's call and success, one ms apart. */
 export const acquire = (
@@ -54,3 +68,10 @@ export const noise = (atMs: number): HistoryEvent[] => {
 export const check = (...events: (HistoryEvent | HistoryEvent[])[]): HistoryReport =>
   checkHistory(events.flat())
 export const isClean = { violations: [], excused: [] }
+/** A finding of a check about the lock, with the events that prove it. */
+export const violation = (
+  check: CheckName,
+  invariant: string,
+  message: string,
+  ...events: HistoryEvent[]
+) => ({ check, invariant, lock, message, events })

@@ -1,18 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkHistory, type HistoryEvent } from '@holdfast/faults/harness'
+import { begin, call, ended, isClean, lock, of, violation } from './history-events.js'
 
-const lock = 'order:42'
 const handOff = { limitMs: 100, calmMs: 20 }
 
-const begin = (name: string, atMs: number, deadlineMs?: number): HistoryEvent => {
-  return { kind: 'acquire-begin', atMs, process: `process-${name}`, lock, attempt: name, deadlineMs }
-}
-const ended = (kind: 'refused' | 'aborted', name: string, atMs: number): HistoryEvent => {
-  return { kind, atMs, process: `process-${name}`, lock, attempt: name }
-}
-const of = (owner: string) => ({ process: `process-${owner}`, lock, owner })
 const acquired = (name: string, atMs: number, trustedUntilMs = atMs + 1_000): HistoryEvent => {
-  return { kind: 'acquired', atMs, ...of(name), attempt: name, trustedUntilMs }
+  return { kind: 'acquired', atMs, ...call(name), owner: name, trustedUntilMs }
 }
 const release = (owner: string, atMs: number): HistoryEvent[] => [
   { kind: 'release-begin', atMs: atMs - 1, ...of(owner) },
@@ -24,7 +17,6 @@ const fault = (atMs: number, only?: string): HistoryEvent => {
 const healed = (atMs: number): HistoryEvent => ({ kind: 'healed', atMs, process: 'test', name: 'cut' })
 
 const check = (...events: (HistoryEvent | HistoryEvent[])[]) => checkHistory(events.flat(), { handOff })
-const isClean = { violations: [], excused: [] }
 
 /** An owner releases at 50 what `w` has wanted since 20. */
 const a = [begin('a', 0), acquired('a', 10), ...release('a', 50)]
@@ -59,15 +51,7 @@ describe('hand-off', () => {
   test('one that stays free longer while somebody waits is a violation', () => {
     expect(
       check(a, w, begin('other', 30), ended('aborted', 'other', 140), acquired('w', 150.5)).violations,
-    ).toEqual([
-      {
-        check: 'hand-off',
-        invariant: 'I4',
-        lock,
-        message: 'free for 100 ms while attempt w of process-w waited',
-        events: [w, a[3]],
-      },
-    ])
+    ).toEqual([violation('hand-off', 'I4', 'free for 100 ms while attempt w of process-w waited', w, a[3]!)])
   })
 
   test('also when it is never taken again', () => {

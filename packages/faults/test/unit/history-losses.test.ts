@@ -1,6 +1,17 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkHistory, type HistoryEvent } from '@holdfast/faults/harness'
-import { acquire, check, fault, isClean, lock, lost, of, release, trusted } from './history-events.js'
+import {
+  acquire,
+  check,
+  fault,
+  isClean,
+  lock,
+  lost,
+  of,
+  release,
+  trusted,
+  violation,
+} from './history-events.js'
 
 describe('losses', () => {
   test.each(['gone', 'forced'])(
@@ -8,13 +19,7 @@ describe('losses', () => {
     (reason) => {
       const [a, event] = [acquire('a', 10, 100), lost('a', 30, reason)]
       expect(check(a, trusted('a', 20, 90), event, lost('a', 40, reason)).violations).toEqual([
-        {
-          check: 'loss',
-          invariant: 'I1',
-          lock,
-          message: 'a lost it while it was trusted',
-          events: [a[1], event],
-        },
+        violation('loss', 'I1', 'a lost it while it was trusted', a[1]!, event),
       ])
     },
   )
@@ -29,13 +34,7 @@ describe('losses', () => {
     const [a, event] = [acquire('a', 10, 30), lost('a', 20, reason)]
     const given = { kind: 'released', atMs: 15, ...of('a'), outcome: 'released' } as const
     expect(check(a, release('a', 14), given, event).violations).toEqual([
-      {
-        check: 'loss',
-        invariant: 'I1',
-        lock,
-        message: 'a was told of the loss of what it had released',
-        events: [a[1], event],
-      },
+      violation('loss', 'I1', 'a was told of the loss of what it had released', a[1]!, event),
     ])
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkHistory, formatViolation, HistoryError, type HistoryEvent } from '@holdfast/faults/harness'
+import { isClean, lock, violation } from './history-events.js'
 
-const lock = 'order:42'
 const a = { process: 'p1', lock, owner: 'a' }
 const begin: HistoryEvent = { kind: 'acquire-begin', atMs: 1_009, process: 'p1', lock, attempt: 1 }
 const acquired: HistoryEvent = { kind: 'acquired', atMs: 1_010, ...a, attempt: 1, trustedUntilMs: 1_100 }
@@ -14,7 +14,6 @@ const released = (outcome: Outcome, code?: string): HistoryEvent => {
 const loss = (atMs: number): HistoryEvent => {
   return { kind: 'fault', atMs, process: 'test', name: 'flush', class: 'data-loss' }
 }
-const isClean = { violations: [], excused: [] }
 
 describe('the end state', () => {
   const end = { kind: 'end', atMs: 5, process: 'p1', keys: [], channels: [], timers: 0 } as const
@@ -47,13 +46,13 @@ describe('a false "not the owner"', () => {
   ] as const)('is a release that ends in %s (%s) during trust', (outcome, code) => {
     const event = released(outcome, code)
     expect(check(begin, acquired, release, event).violations).toEqual([
-      {
-        check: 'false-not-owner',
-        invariant: 'I2',
-        lock,
-        message: 'a was told that it is not the owner, and no loss came before',
-        events: [acquired, event],
-      },
+      violation(
+        'false-not-owner',
+        'I2',
+        'a was told that it is not the owner, and no loss came before',
+        acquired,
+        event,
+      ),
     ])
   })
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkHistory, type HistoryEvent, type Mode } from '@holdfast/faults/harness'
+import { isClean, lock, of } from './history-events.js'
 
-const lock = 'order:42'
 const handOff = { limitMs: 100, calmMs: 20 }
-const of = (owner: string) => ({ process: `process-${owner}`, lock, owner })
 
 const begin = (name: string, atMs: number, mode: Mode): HistoryEvent => {
   return { kind: 'acquire-begin', atMs, process: `process-${name}`, lock, attempt: `${name}-${mode}`, mode }
@@ -29,7 +28,6 @@ const loss: HistoryEvent = { kind: 'fault', atMs: 25, process: 'test', name: 'fl
 
 const check = (...events: HistoryEvent[][]) => checkHistory(events.flat(), { handOff })
 const messages = (...events: HistoryEvent[][]) => check(...events).violations.map(({ message }) => message)
-const isClean = { violations: [], excused: [] }
 
 describe('beliefs of readers and writers', () => {
   test('readers go together, also around one another', () => {

@@ -1,16 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { checkHistory, type HistoryEvent, type HistoryOptions } from '@holdfast/faults/harness'
+import { begin, call, ended, isClean, lock, violation } from './history-events.js'
 
-const lock = 'order:42'
-const call = (name: string) => ({ process: `process-${name}`, lock, attempt: name })
-const begin = (name: string, atMs: number, deadlineMs?: number): HistoryEvent => {
-  return { kind: 'acquire-begin', atMs, ...call(name), deadlineMs }
-}
 const acquired = (name: string, atMs: number): HistoryEvent => {
   return { kind: 'acquired', atMs, ...call(name), owner: name, trustedUntilMs: atMs + 1 }
-}
-const ended = (kind: 'refused' | 'aborted', name: string, atMs: number): HistoryEvent => {
-  return { kind, atMs, ...call(name) }
 }
 const fault = (
   atMs: number,
@@ -23,7 +16,6 @@ const healed = (atMs: number, only?: string): HistoryEvent => {
 }
 
 const check = (options: HistoryOptions, ...events: HistoryEvent[]) => checkHistory(events, options)
-const isClean = { violations: [], excused: [] }
 
 describe('overtaking', () => {
   const fifo = { maxOvertakes: 1, slackMs: 5 }
@@ -40,14 +32,9 @@ describe('overtaking', () => {
 
   test('as often as allowed is fine, once more is a violation with just as many overtakers', () => {
     expect(check({ fifo }, ...w, ...first)).toMatchObject(isClean)
+    const overtakers = [first[0], second[0], first[1], second[1]]
     expect(check({ fifo }, ...w, ...first, ...second, ...third).violations).toEqual([
-      {
-        check: 'overtaking',
-        invariant: 'I10',
-        lock,
-        message: 'attempt w of process-w was overtaken 2 times',
-        events: [w[0], first[0], second[0], first[1], second[1]],
-      },
+      violation('overtaking', 'I10', 'attempt w of process-w was overtaken 2 times', w[0], ...overtakers),
     ])
   })
 
@@ -136,20 +123,8 @@ describe('liveness', () => {
     const report = check({ liveness }, begin('a', 0), a, begin('b', 0), b, begin('c', 1), acquired('c', 2))
     const message = (name: string, late: string) => `attempt ${name} of process-${name} ended ${late} ms late`
     expect(report.violations).toEqual([
-      {
-        check: 'liveness',
-        invariant: 'I4',
-        lock,
-        message: message('a', '1.000'),
-        events: [begin('a', 0), a],
-      },
-      {
-        check: 'liveness',
-        invariant: 'I8',
-        lock,
-        message: message('b', '0.500'),
-        events: [begin('b', 0), b],
-      },
+      violation('liveness', 'I4', message('a', '1.000'), begin('a', 0), a),
+      violation('liveness', 'I8', message('b', '0.500'), begin('b', 0), b),
     ])
     expect(check({}, begin('a', 0), a)).toMatchObject(isClean)
   })
@@ -183,13 +158,7 @@ describe('liveness', () => {
   })
 
   test('a call without an end is a violation with and without a limit', () => {
-    const stuck = {
-      check: 'liveness',
-      invariant: 'I4',
-      lock,
-      message: 'attempt a of process-a never ended',
-      events: [begin('a', 0)],
-    }
+    const stuck = violation('liveness', 'I4', 'attempt a of process-a never ended', begin('a', 0))
     expect(check({}, begin('a', 0), begin('b', 1), acquired('b', 2)).violations).toEqual([stuck])
     expect(check({ liveness }, begin('a', 0)).violations).toEqual([stuck])
     const report = check({ liveness }, begin('a', 0), fault(50), healed(60))

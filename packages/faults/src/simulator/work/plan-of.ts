@@ -157,24 +157,15 @@ const synchronizerStep = (
   const isLeased = kind === 'permits' && chance.chance(0.5)
   const leaseMs = Math.round(chance.between(300, settings.leaseMs))
   return {
-    ...{
-      id,
-      lock: name,
-      way: ways[kind as keyof typeof ways],
-      pauseMs: chance.between(0, pace.synchronizerPauseMs),
-    },
+    id,
+    lock: name,
+    way: ways[kind as keyof typeof ways],
+    pauseMs: chance.between(0, pace.synchronizerPauseMs),
     ...(isLeased && { leaseMs }),
-    ...{
-      waitMs: Math.round(chance.between(pace.leastWaitMs, pace.longestWaitMs)),
-      permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
-    },
-    ...{
-      abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0,
-      tasks: tasksFrom(chance, {
-        longestWorkMs: settings.longestWorkMs,
-        workMs: pace.workMs,
-      }),
-    },
+    waitMs: Math.round(chance.between(pace.leastWaitMs, pace.longestWaitMs)),
+    permits: kind === 'semaphore' ? 1 + chance.whole(2) : 1,
+    abortMs: chance.chance(0.3) ? chance.between(1, 200) : 0,
+    tasks: tasksFrom(chance, { longestWorkMs: settings.longestWorkMs, workMs: pace.workMs }),
   }
 }
 

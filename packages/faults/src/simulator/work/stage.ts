@@ -259,15 +259,8 @@ export class Stage {
       ...{ lockWatchdogTimeout: leaseMs, resyncInterval: resyncMs },
       // A script that the server does not know takes two round trips.
       commandTimeout: Math.max(LEAST_COMMAND_TIMEOUT_MS, 8 * settings.slowestMs),
-      ...{
-        releaseWaitMs,
-        unavailableTimeoutMs: UNAVAILABLE_MS,
-        interop,
-        pushedGrants,
-        localPassing,
-        lingerMs,
-        localReentry,
-      },
+      unavailableTimeoutMs: UNAVAILABLE_MS,
+      ...{ releaseWaitMs, interop, pushedGrants, localPassing, lingerMs, localReentry },
     })
     for (const event of ['lost', 'release-failed', 'renewal-failed', 'unreachable'] as const) {
       locks.on(event, () => undefined)
