@@ -1,18 +1,10 @@
 import { expect } from '@jest/globals'
-import type { Redis } from 'ioredis'
-import {
-  RedisUnavailableError,
-  WrongTypeError,
-  type Hold,
-  type LockClient,
-  type LockClientOptions,
-} from '../../src/index.js'
+import { WrongTypeError, type Hold, type LockClient, type LockClientOptions } from '../../src/index.js'
 import { batchScript, USUAL_ITEMS } from '../../src/redis/batch.js'
-import { eventually } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 
-const own = useRig({ redis: 'test' })
+const rig = useRig({ redis: 'test' })
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
 const acquireAll = (locks: LockClient, all: readonly string[]): Promise<Hold[]> =>
@@ -21,40 +13,38 @@ const releaseAll = (holds: readonly Hold[]): Promise<string[]> =>
   Promise.all(holds.map((hold) => hold.release()))
 
 /** Scripts that Redis was asked to run by digest since the last call. */
-async function scriptsSince(admin: Redis): Promise<number> {
-  const stats = await admin.info('commandstats')
-  await admin.config('RESETSTAT')
+async function scriptsSince(): Promise<number> {
+  const stats = await rig.admin.info('commandstats')
+  await rig.admin.config('RESETSTAT')
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0)
 }
 
 const isBatch = (request: Buffer): boolean => request.includes(batchScript.sha1)
 
 /** Clients load scripts at their first use: what is counted afterwards is the rule. */
-async function warmedUp(options: LockClientOptions = {}): Promise<{ locks: LockClient; admin: Redis }> {
-  const admin = own.connection()
-  const locks = await own.client(options)
+async function warmedUp(options: LockClientOptions = {}): Promise<LockClient> {
+  const locks = await rig.client(options)
   await locks.getLock('warm').withLock(() => undefined)
   await releaseAll(await acquireAll(locks, names(2)))
-  await scriptsSince(admin)
-  return { locks, admin }
+  await scriptsSince()
+  return locks
 }
+const locks = own(() => warmedUp())
 
 describe('transitions of one turn', () => {
   it('travel as one script, in one turn and in the next', async () => {
-    const { locks, admin } = await warmedUp()
     const holds = await acquireAll(locks, names(USUAL_ITEMS))
-    expect(await scriptsSince(admin)).toBe(1)
+    expect(await scriptsSince()).toBe(1)
     expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
-    expect(await scriptsSince(admin)).toBe(1)
+    expect(await scriptsSince()).toBe(1)
   })
 
   it('travel in as many scripts as it takes', async () => {
-    const { locks, admin } = await warmedUp()
     const holds = await acquireAll(locks, names(2 * USUAL_ITEMS + 5))
-    expect(await scriptsSince(admin)).toBe(3)
+    expect(await scriptsSince()).toBe(3)
     expect(new Set(holds.map((hold) => hold.owner)).size).toBe(holds.length)
     for (const { lockName, owner } of holds) {
-      expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
+      expect(await rig.admin.hgetall(lockName)).toEqual({ [owner]: '1' })
     }
     await releaseAll(holds)
   })
@@ -64,12 +54,11 @@ describe('transitions of one turn', () => {
     [3, 3],
     [64, 1],
   ])('travel at most %i together, as commandBatchSize says', async (commandBatchSize, scripts) => {
-    const { admin } = await warmedUp()
-    const locks = await own.client({ commandBatchSize })
+    const locks = await rig.client({ commandBatchSize })
     // `connect` asked, to know whether scripts are allowed.
-    await scriptsSince(admin)
+    await scriptsSince()
     const holds = await acquireAll(locks, names(8))
-    expect(await scriptsSince(admin)).toBe(scripts)
+    expect(await scriptsSince()).toBe(scripts)
     await releaseAll(holds)
   })
 
@@ -84,10 +73,9 @@ describe('transitions of one turn', () => {
     )
 
   it('go on in quarters as long as their callers do: while some are in Redis the next are made', async () => {
-    const { locks, admin } = await warmedUp()
     const rounds = 20
     await loops(locks, USUAL_ITEMS, rounds)
-    const scripts = await scriptsSince(admin)
+    const scripts = await scriptsSince()
     // Four for the acquires of all, and four for the releases; what a turn leaves over goes by itself.
     expect(scripts).toBeGreaterThan(6 * rounds)
     expect(scripts).toBeLessThanOrEqual(10 * rounds)
@@ -95,25 +83,22 @@ describe('transitions of one turn', () => {
 
   it('go on one by one where there are few: none waits for another', async () => {
     // On a busy machine a round trip may take as long as one to another machine, and those wait for each other.
-    const { locks, admin } = await warmedUp({ runtime: new SlowClock() })
-    await loops(locks, 4, 20)
-    expect(await scriptsSince(admin)).toBeGreaterThan(1.5 * 4 * 20)
+    await loops(await warmedUp({ runtime: new SlowClock() }), 4, 20)
+    expect(await scriptsSince()).toBeGreaterThan(1.5 * 4 * 20)
   })
 
   it('transitions of one turn of one caller travel as one script also when it was just answered', async () => {
-    const { locks, admin } = await warmedUp()
     const first = await locks.getLock('first').acquire()
     const holds = await acquireAll(locks, names(20))
-    expect(await scriptsSince(admin)).toBe(2)
+    expect(await scriptsSince()).toBe(2)
     await releaseAll([first, ...holds])
   })
 
   it('leave in one write where each is a command of its own', async () => {
-    const { admin } = await warmedUp()
-    const locks = await own.client({ commandBatchSize: 1 })
+    const locks = await rig.client({ commandBatchSize: 1 })
     await locks.getLock('warm').withLock(() => undefined)
     const reads = async (): Promise<number> =>
-      Number(/total_reads_processed:(\d+)/.exec(await admin.info('stats'))?.[1])
+      Number(/total_reads_processed:(\d+)/.exec(await rig.admin.info('stats'))?.[1])
     const before = await reads()
     const holds = await acquireAll(locks, names(USUAL_ITEMS))
     // Besides the question itself.
@@ -122,21 +107,19 @@ describe('transitions of one turn', () => {
   })
 
   it('acquires and releases together', async () => {
-    const { locks, admin } = await warmedUp()
     const [a, b] = (await acquireAll(locks, ['a', 'b'])) as [Hold, Hold]
-    await scriptsSince(admin)
+    await scriptsSince()
     const [released, c] = await Promise.all([a.release(), locks.getLock('c').acquire(), b.release()])
     expect(released).toBe('released')
-    expect(await scriptsSince(admin)).toBe(1)
-    expect(await admin.exists('a', 'b', 'c')).toBe(1)
+    expect(await scriptsSince()).toBe(1)
+    expect(await rig.admin.exists('a', 'b', 'c')).toBe(1)
     await c.release()
   })
 
   it('one that is alone is a script of its own', async () => {
-    const { locks, admin } = await warmedUp()
-    await admin.config('SET', 'slowlog-log-slower-than', '0')
+    await rig.admin.config('SET', 'slowlog-log-slower-than', '0')
     const hold = await locks.getLock('alone').acquire()
-    const log = (await admin.slowlog('GET', -1)) as [number, number, number, string[]][]
+    const log = (await rig.admin.slowlog('GET', -1)) as [number, number, number, string[]][]
     const sent = log.map(([, , , args]) => args).filter(([command]) => command?.toLowerCase() === 'evalsha')
     expect(sent).toHaveLength(1)
     expect(sent[0]?.[1]).not.toBe(batchScript.sha1)
@@ -144,7 +127,6 @@ describe('transitions of one turn', () => {
   })
 
   it('a question comes after what was asked for before it', async () => {
-    const { locks } = await warmedUp()
     const lock = locks.getLock('order')
     const [hold, isLocked] = await Promise.all([lock.acquire(), lock.isLocked()])
     expect(isLocked).toBe(true)
@@ -154,99 +136,59 @@ describe('transitions of one turn', () => {
 
 describe('each as if it had come alone', () => {
   it('another type under one name is the error of that one', async () => {
-    const { locks, admin } = await warmedUp()
-    await admin.set('order:1', 'mine')
+    await rig.admin.set('order:1', 'mine')
     const [first, second, third] = await Promise.allSettled(
       names(3).map((name) => locks.getLock(name).acquire()),
     )
     expect(second?.status === 'rejected' && (second.reason as unknown)).toBeInstanceOf(WrongTypeError)
-    expect(await admin.get('order:1')).toBe('mine')
+    expect(await rig.admin.get('order:1')).toBe('mine')
     for (const each of [first, third]) {
       expect(each?.status).toBe('fulfilled')
       await (each as PromiseFulfilledResult<Hold>).value.release()
     }
-    await admin.del('order:1')
+    await rig.admin.del('order:1')
   })
 
   it('a caller that has a lock already is told so, and the others get theirs', async () => {
-    const { locks, admin } = await warmedUp()
-    const other = await own.client()
+    const other = await rig.client()
     const held = await other.getLock('order:1').acquire()
     const holds = await Promise.all(names(3).map((name) => locks.getLock(name).tryAcquire()))
     expect(holds.map((hold) => hold !== null)).toEqual([true, false, true])
-    expect(await admin.hgetall('order:1')).toEqual({ [held.owner]: '1' })
+    expect(await rig.admin.hgetall('order:1')).toEqual({ [held.owner]: '1' })
     await releaseAll(holds.filter((hold) => hold !== null))
     await held.release()
-  })
-
-  it('out of memory: releases pass and acquires fail, whatever stands before them', async () => {
-    const { locks, admin } = await warmedUp()
-    const holds = await acquireAll(locks, ['a', 'b'])
-    await admin.config('SET', 'maxmemory', '1')
-    const outcomes = await Promise.allSettled([
-      releaseAll(holds),
-      locks.getLock('c').acquire(),
-      locks.getLock('d').tryLock(),
-    ])
-    await admin.config('SET', 'maxmemory', '0')
-    expect(outcomes[0]).toEqual({ status: 'fulfilled', value: ['released', 'released'] })
-    for (const each of outcomes.slice(1)) {
-      const reason = each.status === 'rejected' && (each.reason as RedisUnavailableError)
-      expect(reason).toBeInstanceOf(RedisUnavailableError)
-      expect(reason).toMatchObject({ outcome: 'refused', message: expect.stringMatching(/OOM/) as unknown })
-    }
-    expect(await admin.dbsize()).toBe(0)
-  })
-
-  it('names that JSON has to escape, and one that it cannot say', async () => {
-    const { locks, admin } = await warmedUp()
-    const odd = ['"', '\\', '\u0000', 'größe', '🔒', '\u2028', 'a\nb', 'half \ud800 pair']
-    const messages: string[] = []
-    const subscriber = own.connection()
-    await subscriber.psubscribe('redisson_lock__channel:*')
-    subscriber.on('pmessage', (_pattern, channel: string) => messages.push(channel))
-    const holds = await acquireAll(locks, odd)
-    expect((await admin.keys('*')).sort()).toEqual(odd.map((name) => Buffer.from(name).toString()).sort())
-    await releaseAll(holds)
-    const channels = odd.map((name) => `redisson_lock__channel:{${Buffer.from(name).toString()}}`)
-    await eventually(() => messages.length === odd.length)
-    expect(messages.sort()).toEqual(channels.sort())
-    subscriber.disconnect()
   })
 })
 
 describe('when something fails', () => {
   it('a flushed script cache: the batch is sent by its text', async () => {
-    const { locks, admin } = await warmedUp()
-    await admin.script('FLUSH')
+    await rig.admin.script('FLUSH')
     const holds = await acquireAll(locks, names(5))
-    await admin.script('FLUSH')
+    await rig.admin.script('FLUSH')
     expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
   })
 
   it('a probe that is forbidden: each goes by itself', async () => {
-    const { locks, admin } = await warmedUp()
-    await admin.call('ACL', 'SETUSER', 'default', '-setrange')
+    await rig.admin.call('ACL', 'SETUSER', 'default', '-setrange')
     const holds = await acquireAll(locks, names(3))
-    expect(await scriptsSince(admin)).toBe(4)
+    expect(await scriptsSince()).toBe(4)
     await releaseAll(holds)
   })
 
   it('a lost reply: the batch runs twice, and every owner has one hold (I2)', async () => {
-    const { admin } = await warmedUp()
-    const proxy = await own.proxy()
-    const locks = await own.client({}, own.connection({}, proxy))
+    const proxy = await rig.proxy()
+    const locks = await rig.client({}, rig.connection({}, proxy))
     await releaseAll(await acquireAll(locks, names(2)))
     // A turn later, when nobody is expected to go on.
-    await admin.ping()
+    await rig.admin.ping()
     const lost = proxy.loseReply(isBatch)
     const holds = await acquireAll(locks, names(5))
     expect(lost.count).toBe(1)
     for (const { lockName, owner } of holds) {
-      expect(await admin.hgetall(lockName)).toEqual({ [owner]: '1' })
+      expect(await rig.admin.hgetall(lockName)).toEqual({ [owner]: '1' })
     }
     proxy.loseReply(isBatch)
     expect(await releaseAll(holds)).toEqual(holds.map(() => 'released'))
-    expect(await admin.exists(...names(5))).toBe(0)
+    expect(await rig.admin.exists(...names(5))).toBe(0)
   })
 })

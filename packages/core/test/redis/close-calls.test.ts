@@ -8,9 +8,10 @@ import { stateOf } from './support/carrier.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { failureOf } from './support/losses.js'
 import { runsAnything } from './support/requests.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
+import { eventually, own, sleep, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
+const proxy = own(() => rig.proxy())
 
 const BRIEF = { commandTimeout: 200 } as const
 
@@ -23,7 +24,6 @@ const CALLS: readonly [string, (locks: LockClient) => Promise<unknown>][] = [
 
 describe('a client that is closed while a call waits for Redis', () => {
   it.each(CALLS)('a client that closes while Redis is slow: %s is answered', async (_, call) => {
-    const proxy = await rig.proxy()
     const locks = await rig.client({}, rig.connection({}, proxy))
     await rig.admin.set('s', 0)
     proxy.delay(30)
@@ -34,7 +34,6 @@ describe('a client that is closed while a call waits for Redis', () => {
   })
 
   it.each(CALLS)('a client that closes while Redis does not answer: %s ends', async (_, call) => {
-    const proxy = await rig.proxy()
     const locks = await rig.client(BRIEF, rig.connection({}, proxy))
     proxy.blackHole()
     const failure = failureOf(call(locks))
@@ -44,7 +43,6 @@ describe('a client that is closed while a call waits for Redis', () => {
   })
 
   it.each(CALLS)('a client that closes while Redis is not there: %s ends', async (_, call) => {
-    const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
     const locks = await rig.client(BRIEF, connection)
     proxy.refuse()
@@ -58,7 +56,6 @@ describe('a client that is closed while a call waits for Redis', () => {
   })
 
   it('a release that is tried again, while Redis does not answer, ends with the client', async () => {
-    const proxy = await rig.proxy()
     const options = { ...BRIEF, unavailableTimeoutMs: 60_000 }
     const locks = await rig.client(options, rig.connection({}, proxy))
     const hold = await locks.getLock('a').acquire({ leaseMs: 60_000 })
@@ -119,7 +116,6 @@ interface Given {
 // The n-th command of the call is on its way: the client is closing when the reply comes.
 describe.each([1, 2, 3])('a client that is closed at command %i of a call', (nth) => {
   it.each(GIVING)('leaves nobody with anything that lasts: %s (I1, I5)', async (of, call) => {
-    const proxy = await rig.proxy()
     const [locks, other] = [await rig.client({}, rig.connection({}, proxy)), await rig.client()]
     locks.on('lost', () => undefined)
     const [permits, leased] = [other.getSemaphore('s'), other.getPermitExpirableSemaphore('p')]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
-import type { Hold, Lock, LockClient } from '../../src/index.js'
+import type { Hold, Lock } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { nextLoss } from './support/losses.js'
 import { eventually, sleep, soon } from './support/rig.js'
@@ -45,11 +45,7 @@ describe('a cluster that changes', () => {
     }
     return names
   }
-  const heldAndAwaited = async (): Promise<{
-    hold: Hold
-    others: LockClient
-    waits: ReturnType<typeof takeTurns>
-  }> => {
+  const heldAndAwaited = async () => {
     const [locks, others] = await Promise.all([rig.client(PATIENT), rig.client(PATIENT)])
     const hold = await locks.getLock(NAME).acquire()
     const waits = takeTurns(others.getLock(NAME), WAITERS)

@@ -6,7 +6,7 @@ import { getShare } from '../../src/entries/share/index.js'
 import { outcomeOf } from './support/behind.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { eventually, signalled, soon } from './support/rig.js'
+import { eventually, own, signalled, soon } from './support/rig.js'
 import { nextLoss } from './support/losses.js'
 
 const NAME = 'order:42'
@@ -17,10 +17,10 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, i) 
 
 describe('on a Redis Cluster', () => {
   const rig = useClusterRig({ replicasPerPrimary: 0 })
-  const pair = (): Promise<[LockClient, LockClient]> => Promise.all([rig.client(), rig.client()])
+  const one = own(() => rig.client())
+  const other = own(() => rig.client())
 
   it.each(lockKinds)('$name: whoever waits is woken by the release, without any tick (I4)', async (kind) => {
-    const [one, other] = await pair()
     const parked = signalled()
     other.on('waiting', () => parked.resolve())
     const hold = await kind.of(one, NAME).acquire()
@@ -94,7 +94,6 @@ describe('on a Redis Cluster', () => {
   })
 
   it('a hold that is released by force is told of it, whichever node its lock is on', async () => {
-    const [one, other] = await pair()
     for (const name of names(6)) {
       const told = nextLoss(one)
       const hold = await one.getLock(name).acquire()
@@ -105,7 +104,6 @@ describe('on a Redis Cluster', () => {
   })
 
   it('a latch whose name has braces opens for whoever waits, though Redisson’s channel is in another slot', async () => {
-    const [one, other] = await pair()
     const name = 'group{a}:latch'
     await one.getCountDownLatch(name).trySetCount(1)
     const open = other.getCountDownLatch(name).await()
@@ -117,15 +115,14 @@ describe('on a Redis Cluster', () => {
 
   const braces = ['{', '}', '}{', '{}', 'a{b', 'a}b', 'a{}b', '{}{x}', '{a', 'a}', 'path/{id', '{}}']
   it('a name with a brace that is no hash tag is refused, with the way out', async () => {
-    const locks = await rig.client()
     for (const name of braces) {
       const kinds: (() => unknown)[] = [
-        ...lockKinds.map((kind) => () => kind.of(locks, name)),
-        () => locks.getSemaphore(name),
-        () => locks.getPermitExpirableSemaphore(name),
-        () => locks.getCountDownLatch(name),
-        () => locks.getMultiLock(locks.getLock('a'), locks.getLock(name)),
-        () => getElection(locks, name),
+        ...lockKinds.map((kind) => () => kind.of(one, name)),
+        () => one.getSemaphore(name),
+        () => one.getPermitExpirableSemaphore(name),
+        () => one.getCountDownLatch(name),
+        () => one.getMultiLock(one.getLock('a'), one.getLock(name)),
+        () => getElection(one, name),
       ]
       for (const make of kinds) {
         expect(make).toThrow(InvalidArgumentError)
@@ -133,15 +130,15 @@ describe('on a Redis Cluster', () => {
           /^name must be on a cluster without braces, or with a hash tag.*encodeURIComponent/,
         )
       }
-      await expect(exclusive(name, { locks }, () => undefined)()).rejects.toMatchObject({ argument: 'name' })
-      expect(await locks.getLock(encodeURIComponent(name)).withLock(() => 'in')).toBe('in')
+      const task = exclusive(name, { locks: one }, () => undefined)
+      await expect(task()).rejects.toMatchObject({ argument: 'name' })
+      expect(await one.getLock(encodeURIComponent(name)).withLock(() => 'in')).toBe('in')
     }
   })
 
   it('a name with a hash tag works', async () => {
-    const locks = await rig.client()
     for (const name of ['{a}b', '{{a}}', 'a:{b}:c:{d}', 'json:{"id":42}', 'x{y}z{', '}{a}', 'ä{ö}']) {
-      for (const kind of lockKinds) await (await kind.of(locks, name).acquire()).release()
+      for (const kind of lockKinds) await (await kind.of(one, name).acquire()).release()
     }
   })
 
@@ -153,7 +150,6 @@ describe('on a Redis Cluster', () => {
   })
 
   it('the keys of a share are those of users: any braces do, and each key has a result of its own', async () => {
-    const [one, other] = await pair()
     for (const name of ['pages', 'a{b', '%7B']) {
       const keys = ['%7B', 'x', '{a}', '}:{', ...braces]
       const shares = [
@@ -171,7 +167,6 @@ describe('on a Redis Cluster', () => {
   })
 
   it('a permit that comes back wakes who waits for one', async () => {
-    const [one, other] = await pair()
     const semaphore = one.getSemaphore('tickets')
     await semaphore.trySetPermits(1)
     await semaphore.acquire()
@@ -183,9 +178,7 @@ describe('on a Redis Cluster', () => {
   })
 
   it('what travels together is of one slot: a script for each', async () => {
-    const locks = await rig.client()
-    const acquireAll = (all: readonly string[]) =>
-      Promise.all(all.map((name) => locks.getLock(name).acquire()))
+    const acquireAll = (all: readonly string[]) => Promise.all(all.map((name) => one.getLock(name).acquire()))
     const together = names(30).map((name) => `{tenant}:${name}`)
     const apart = names(30)
     const slots = new Set(apart.map((name) => rig.slotOf(name))).size

@@ -32,7 +32,6 @@ interface Asked {
 /** The answer to a process that asks; it ends in the turn of its answer. */
 async function answerTo(asked: Asked): Promise<string> {
   const env = { ...process.env, HOLDFAST_TEST_CARRIER: carrierPackage }
-
   const { stdout } = await run(process.execPath, [WORKER, JSON.stringify(asked)], { env })
   return stdout
 }
@@ -96,17 +95,16 @@ describe('a caller that is refused over a slow wire is told when its members are
     return [answer, first]
   }
 
-  it.each([
+  const KINDS: [string, boolean][] = [
     ['multi lock', false],
     ['RedLock', true],
-  ])('%s: one attempt', async (_, red) => {
+  ]
+
+  it.each(KINDS)('%s: one attempt', async (_, red) => {
     expect(await refused(red)).toEqual([null, undefined])
   })
 
-  it.each([
-    ['multi lock', false],
-    ['RedLock', true],
-  ])('%s: a wait that is aborted while it asks', async (_, red) => {
+  it.each(KINDS)('%s: a wait that is aborted while it asks', async (_, red) => {
     const [answer, first] = await refused(red, new AbortController())
     expect([(answer as Error).message, first]).toEqual(['no more', undefined])
   })

@@ -9,14 +9,14 @@ const NAME = 'order:42'
 const impatient = { commandTimeout: 150, resyncInterval: 200 }
 
 describe('a primary that is demoted for a while', () => {
-  const own = useRig({ redis: 'test' })
+  const rig = useRig({ redis: 'test' })
 
   // To a primary that nobody reaches, so that it keeps what it had.
-  const demote = (): Promise<unknown> => own.server.command('REPLICAOF', '127.0.0.1', 1)
-  const promote = (): Promise<unknown> => own.server.command('REPLICAOF', 'NO', 'ONE')
+  const demote = (): Promise<unknown> => rig.server.command('REPLICAOF', '127.0.0.1', 1)
+  const promote = (): Promise<unknown> => rig.server.command('REPLICAOF', 'NO', 'ONE')
 
   it('its refusal ends all trust before its caller hears of it, until a primary has confirmed the hold (I1)', async () => {
-    const locks = await own.client(impatient)
+    const locks = await rig.client(impatient)
     const hold = await locks.getLock(NAME).acquire()
     await demote()
     expect(belief(hold)).toEqual(BELIEVES)
@@ -33,14 +33,13 @@ describe('a primary that is demoted for a while', () => {
   })
 
   it('longer than the lease: lost before it ends, and the waiter gets the lock after (I1, I3)', async () => {
-    const locks = await own.client({ ...impatient, lockWatchdogTimeout: 900 })
-    const others = await own.client(impatient)
-    const admin = own.connection()
+    const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 900 })
+    const others = await rig.client(impatient)
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(own, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
     await hold.extend(900)
     const lookedAt = performance.now()
-    const leaseEndsAt = lookedAt + (await admin.pttl(NAME))
+    const leaseEndsAt = lookedAt + (await rig.admin.pttl(NAME))
     const stalls = new Stalls()
     const lost = lostAt(hold)
     await demote()
@@ -49,7 +48,7 @@ describe('a primary that is demoted for a while', () => {
     await promote()
     const next = await soon(waiting)
     expect(await hold.release()).toBe('lost')
-    expect(await admin.hgetall(NAME)).toEqual({ [next.owner]: '1' })
+    expect(await rig.admin.hgetall(NAME)).toEqual({ [next.owner]: '1' })
     expect(await next.release()).toBe('released')
   })
 
@@ -58,18 +57,17 @@ describe('a primary that is demoted for a while', () => {
     try {
       await rival.command('HSET', NAME, 'somebody~1:7', 1)
       await rival.command('PEXPIRE', NAME, 60_000)
-      const locks = await own.client({ ...impatient, lockWatchdogTimeout: 3_000 })
+      const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 3_000 })
       const hold = await locks.getLock(NAME).acquire()
       const lost = nextEvent(locks, 'lost')
-      const admin = own.connection()
-      await own.server.command('REPLICAOF', rival.host, rival.port)
-      await eventually(async () => (await admin.hexists(NAME, 'somebody~1:7')) === 1)
+      await rig.server.command('REPLICAOF', rival.host, rival.port)
+      await eventually(async () => (await rig.admin.hexists(NAME, 'somebody~1:7')) === 1)
       await promote()
       expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
       expect(await hold.release()).toBe('lost')
-      expect(await admin.hgetall(NAME)).toEqual({ 'somebody~1:7': '1' })
-      expect(await admin.pttl(NAME)).toBeGreaterThan(30_000)
-      await admin.del(NAME)
+      expect(await rig.admin.hgetall(NAME)).toEqual({ 'somebody~1:7': '1' })
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(30_000)
+      await rig.admin.del(NAME)
     } finally {
       await rival.stop()
     }

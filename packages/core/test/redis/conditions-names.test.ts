@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError } from '../../src/index.js'
 import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
-import { soon, useRig } from './support/rig.js'
+import { MessageLog } from './support/message-log.js'
+import { channelOf, soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 
 const rig = useRig()
@@ -55,7 +56,9 @@ describe('a name of any kind', () => {
     const locks = await rig.client()
     const thread = locks.thread()
     // Two names are one lock where they are the same to Redis.
-    const distinct = [...new Map(all.map((name) => [Buffer.from(name).toString(), name])).values()]
+    const byRawName = new Map(all.map((name) => [Buffer.from(name).toString(), name]))
+    const distinct = [...byRawName.values()]
+    const log = await MessageLog.open(rig.connection(), rig.admin)
     const holds = await Promise.all(distinct.map((name) => thread.getLock(name).lock()))
     await Promise.all(distinct.map((name) => thread.getLock(name).lock()))
     expect(await rig.admin.dbsize()).toBe(distinct.length)
@@ -65,6 +68,8 @@ describe('a name of any kind', () => {
     await Promise.all(distinct.map((name) => thread.getLock(name).unlock()))
     await Promise.all(distinct.map((name) => thread.getLock(name).unlock()))
     expect(await rig.admin.dbsize()).toBe(0)
+    const told = (await log.take()).map(([channel]) => channel)
+    expect(told.sort()).toEqual([...byRawName.keys()].map(channelOf).sort())
   })
 
   it('a name of any kind that is the same to Redis is the same lock here: re-entered, and lost by force (I1)', async () => {

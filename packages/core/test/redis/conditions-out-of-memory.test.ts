@@ -6,9 +6,9 @@ import { eventually, soon, useRig } from './support/rig.js'
 const NAME = 'order:42'
 
 describe('Redis is out of memory (noeviction)', () => {
-  const own = useRig({ redis: 'test' })
-  const fill = (): Promise<unknown> => own.server.command('CONFIG', 'SET', 'maxmemory', 1)
-  const empty = (): Promise<unknown> => own.server.command('CONFIG', 'SET', 'maxmemory', 0)
+  const rig = useRig({ redis: 'test' })
+  const fill = (): Promise<unknown> => rig.server.command('CONFIG', 'SET', 'maxmemory', 1)
+  const empty = (): Promise<unknown> => rig.server.command('CONFIG', 'SET', 'maxmemory', 0)
 
   const expectRefused = (error: unknown): void => {
     expect(error).toBeInstanceOf(RedisUnavailableError)
@@ -19,8 +19,7 @@ describe('Redis is out of memory (noeviction)', () => {
   }
 
   it('a holder does everything but take more: alone, and in one batch with calls that fail (I2)', async () => {
-    const [locks, others] = [await own.client({ lockWatchdogTimeout: 1_500 }), await own.client()]
-    const admin = own.connection()
+    const [locks, others] = [await rig.client({ lockWatchdogTimeout: 1_500 }), await rig.client()]
     const thread = locks.thread()
     const names = ['a', 'b', 'c']
     for (const name of [...names, ...names, NAME]) {
@@ -37,12 +36,12 @@ describe('Redis is out of memory (noeviction)', () => {
     expectRefused(outcomes[1])
     expectRefused(outcomes[3])
     for (const name of [...names, NAME]) {
-      expect(Object.values(await admin.hgetall(name))).toEqual(['1'])
+      expect(Object.values(await rig.admin.hgetall(name))).toEqual(['1'])
     }
 
     // The next renewal comes in half a second.
-    await eventually(async () => (await admin.pttl('a')) < 1_200)
-    await eventually(async () => (await admin.pttl('a')) > 1_300)
+    await eventually(async () => (await rig.admin.pttl('a')) < 1_200)
+    await eventually(async () => (await rig.admin.pttl('a')) > 1_300)
     const lock = thread.getLock(NAME)
     const again = await outcomeOf(lock.lock())
     expectRefused(again)
@@ -51,19 +50,20 @@ describe('Redis is out of memory (noeviction)', () => {
     expect(await others.getLock(NAME).isLocked()).toBe(true)
     expect(await others.getLock(NAME).remainTimeToLive()).toBeGreaterThan(0)
     expect(await others.getLock(NAME).tryLock()).toBe(false)
-    await Promise.all([a!.unlock(), b!.unlock()])
-    expect(await admin.exists('a', 'b')).toBe(0)
+    const last = [a!.unlock(), thread.getLock('d').lock(), b!.unlock()].map(outcomeOf)
+    expectRefused((await Promise.all(last))[1])
+    expect(await rig.admin.exists('a', 'b')).toBe(0)
     const lost = nextEvent(locks, 'lost')
     expect(await others.getLock('c').forceUnlock()).toBe(true)
     expect(await lost).toMatchObject({ lockName: 'c', error: { reason: 'forced' } })
     await lock.unlock()
-    expect(await admin.dbsize()).toBe(0)
+    expect(await rig.admin.dbsize()).toBe(0)
     await empty()
     expect(await lock.withLock((again) => again.count)).toBe(1)
   })
 
   it('verify() and extend() of a hold succeed', async () => {
-    const locks = await own.client()
+    const locks = await rig.client()
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 5_000 })
     await fill()
     await hold.verify()
@@ -74,48 +74,46 @@ describe('Redis is out of memory (noeviction)', () => {
 
   it('a wait goes on while the lock is held, and fails at once when it could be taken (I8)', async () => {
     const [locks, others] = [
-      await own.client(),
-      await own.client({ resyncInterval: 100, pushedGrants: false }),
+      await rig.client(),
+      await rig.client({ resyncInterval: 100, pushedGrants: false }),
     ]
-    const admin = own.connection()
     const lock = others.getLock(NAME)
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(own, NAME, () => lock.acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => lock.acquire())
     await fill()
     const late = outcomeOf(lock.acquire({ waitMs: 20_000 }))
     // Several times the head of the queue is refused by the holder, not by Redis.
-    await own.server.resetStats()
-    await eventually(async () => ((await own.server.commandStats()).get('evalsha') ?? 0) >= 3)
+    await rig.server.resetStats()
+    await eventually(async () => ((await rig.server.commandStats()).get('evalsha') ?? 0) >= 3)
     expect(await hold.release()).toBe('released')
     expectRefused(await outcomeOf(waiting))
     expectRefused(await late)
-    expect(await admin.dbsize()).toBe(0)
-    await eventually(async () => (await admin.pubsub('CHANNELS', 'redisson*')).length === 0)
+    expect(await rig.admin.dbsize()).toBe(0)
+    await eventually(async () => (await rig.admin.pubsub('CHANNELS', 'redisson*')).length === 0)
     await empty()
     expect(await lock.withLock(() => 'done')).toBe('done')
   })
 
   it('a waiter that the release grants the lock has it', async () => {
     // The lease of what is given lasts two of them, until its owner has it.
-    const [locks, others] = [await own.client(), await own.client({ resyncInterval: 1_000 })]
-    const admin = own.connection()
+    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 1_000 })]
     const lock = others.getLock(NAME)
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(own, NAME, () => lock.acquire())
-    await eventually(async () => (await admin.exists(`holdfast:line:{${NAME}}`)) === 1)
+    const { waiting } = await waitBehind(rig, NAME, () => lock.acquire())
+    await eventually(async () => (await rig.admin.exists(`holdfast:line:{${NAME}}`)) === 1)
     await fill()
     expect(await hold.release()).toBe('released')
     const given = await soon(waiting)
     await given.verify()
     expect(await given.release()).toBe('released')
-    await eventually(async () => (await admin.dbsize()) === 0)
+    await eventually(async () => (await rig.admin.dbsize()) === 0)
     await empty()
   })
 
   it('a wait that the memory comes back in time for succeeds', async () => {
-    const [locks, others] = [await own.client(), await own.client()]
+    const [locks, others] = [await rig.client(), await rig.client()]
     const hold = await locks.getLock(NAME).acquire()
-    const { waiting } = await waitBehind(own, NAME, () => others.getLock(NAME).acquire())
+    const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
     await fill()
     expectRefused(await outcomeOf(others.getLock('free').acquire()))
     await empty()

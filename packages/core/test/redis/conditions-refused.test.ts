@@ -47,7 +47,7 @@ const noSnapshot: Refuse = async (server) => {
 }
 
 describe('a Redis that refuses to write for a while', () => {
-  const own = useRig({ redis: 'test' })
+  const rig = useRig({ redis: 'test' })
 
   it.each([
     ['NOREPLICAS', tooFewReplicas],
@@ -55,14 +55,13 @@ describe('a Redis that refuses to write for a while', () => {
     ['MASTERDOWN', noPrimary],
     ['MISCONF', noSnapshot],
   ])('%s: told as REDIS_UNAVAILABLE; releases, waits and holds outlast it', async (code, refuse) => {
-    const locks = await own.client({ lockWatchdogTimeout: 3_000, resyncInterval: 200 })
-    const others = await own.client({ resyncInterval: 200 })
-    const admin = own.connection()
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000, resyncInterval: 200 })
+    const others = await rig.client({ resyncInterval: 200 })
     const failed = nextEvent(locks, 'renewal-failed')
     const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
-    const { waiting } = await waitBehind(own, 'leaving', () => others.getLock('leaving').acquire())
+    const { waiting } = await waitBehind(rig, 'leaving', () => others.getLock('leaving').acquire())
 
-    const end = await refuse(own.server)
+    const end = await refuse(rig.server)
     const releasing = leaving.release()
     for (const ask of [
       () => others.getLock(NAME).tryLock(),
@@ -83,7 +82,7 @@ describe('a Redis that refuses to write for a while', () => {
 
     expect(await soon(releasing)).toBe('released')
     expect(await (await soon(waiting)).release()).toBe('released')
-    await eventually(async () => (await admin.pttl(NAME)) > 2_500)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')

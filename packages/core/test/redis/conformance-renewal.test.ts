@@ -7,7 +7,6 @@ import {
   NotLockOwnerError,
   RedisUnavailableError,
   type AcquireOptions,
-  type LockClient,
 } from '../../src/index.js'
 import { atOnce, itAtOnce } from './support/at-once.js'
 import { renewed } from './support/behind.js'
@@ -20,8 +19,6 @@ import { reentrantKinds } from './support/lock-kinds.js'
 
 describe('conformance, renewal, of each kind of lock', () => {
   const rig = useRig({ redis: 'all' })
-  const clients = (count: number, options = {}): Promise<LockClient[]> =>
-    Promise.all(Array.from({ length: count }, () => rig.client(options)))
 
   it('a lock whose owner process was killed is free within the watchdog time-out', async () => {
     const locks = await rig.client()
@@ -71,7 +68,8 @@ describe('conformance, renewal, of each kind of lock', () => {
     'lock, lock, unlock, unlock: a later owner is renewed like the first',
     reentrantKinds,
     async (kind) => {
-      const [one, other] = (await clients(2, { lockWatchdogTimeout: 1_500 })) as [LockClient, LockClient]
+      const client = () => rig.client({ lockWatchdogTimeout: 1_500 })
+      const [one, other] = [await client(), await client()]
       const name = rig.name(kind.name)
       const lock = kind.of(one, name)
       await one.run(async () => {

@@ -1,18 +1,18 @@
 import { expect } from '@jest/globals'
-import { NotLockOwnerError, type LockClient } from '../../src/index.js'
+import { NotLockOwnerError } from '../../src/index.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 // Redisson's own tests of RLock assert this (RedissonLockTest) and repeat it for other kinds of lock, asserted here of a
 // client for Node. A thread of theirs is a context, or a client of its own.
 
 describe.each(lockKinds)('conformance: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
-  const clients = (count: number): Promise<LockClient[]> =>
-    Promise.all(Array.from({ length: count }, () => rig.client()))
+  const one = own(() => rig.client())
+  const other = own(() => rig.client())
+  const lock = own(() => kind.of(one, rig.name()))
 
   it('remainTimeToLive is the lease asked for, about the watchdog time-out for a watched lock, and -2 when free', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     expect(await lock.remainTimeToLive()).toBe(-2)
     await lock.lock(3_600_000)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(3_590_000)
@@ -26,33 +26,28 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('tryLock with a wait is false when the lock stayed held, and not before the wait is over', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const held = kind.of(one, rig.name())
-    await held.lock()
+    await lock.lock()
     const startedAt = performance.now()
     expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(false)
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299)
     expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(false)
-    await held.unlock()
+    await lock.unlock()
     expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(true)
   })
 
   it('forceUnlock frees the lock from any handle, and says whether anybody held it', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const held = kind.of(one, rig.name())
-    await held.lock()
+    await lock.lock()
     expect(await kind.of(other, rig.name()).forceUnlock()).toBe(true)
-    expect(await held.isLocked()).toBe(false)
+    expect(await lock.isLocked()).toBe(false)
     expect(await kind.of(other, rig.name()).forceUnlock()).toBe(false)
-    await expect(held.unlock()).rejects.toThrow(NotLockOwnerError)
+    await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
 
-    await held.lock()
+    await lock.lock()
     expect(await kind.of(one, rig.name()).forceUnlock()).toBe(true)
     expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(true)
   })
 
   it('a lease that ends lets the waiter in, and the unlock of the old owner throws and takes nothing away (I1)', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
     for (const waiting of [other, one]) {
       const [old, next] = [kind.of(one, rig.name()), kind.rivalOf(waiting, rig.name())]
       const hold = await old.lock(400)
@@ -66,8 +61,6 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('isHeldByCurrentContext and isHeldByThread are true for the owner only', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, rig.name())
     await one.run(async () => {
       const me = one.currentThreadId!
       expect(await lock.isHeldByCurrentContext()).toBe(false)
@@ -91,8 +84,6 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('isLocked is the same for the owner and for everybody else', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, rig.name())
     const seen = (): Promise<boolean[]> =>
       Promise.all([lock.isLocked(), one.run(() => lock.isLocked()), kind.of(other, rig.name()).isLocked()])
     expect(await seen()).toEqual([false, false, false])
@@ -105,8 +96,6 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('unlock by anybody but the owner is NotLockOwnerError, and the owner keeps the lock', async () => {
-    const [one, other] = (await clients(2)) as [LockClient, LockClient]
-    const lock = kind.of(one, rig.name())
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
     await one.run(async () => {
       await expect(lock.unlock()).rejects.toMatchObject({ code: 'NOT_LOCK_OWNER', lockName: rig.name() })
@@ -122,13 +111,11 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   })
 
   it('lock and unlock can be repeated, by one object and by several', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     for (let i = 0; i < 20; i += 1) {
       await lock.lock()
       await lock.unlock()
-      expect(await kind.of(locks, rig.name()).tryLock()).toBe(true)
-      await kind.of(locks, rig.name()).forceUnlock()
+      expect(await kind.of(one, rig.name()).tryLock()).toBe(true)
+      await kind.of(one, rig.name()).forceUnlock()
     }
     expect(await lock.isLocked()).toBe(false)
   })
@@ -136,11 +123,12 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
 
 describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
   const rig = useRig({ redis: 'all' })
+  const one = own(() => rig.client())
+  const other = own(() => rig.client())
+  const lock = own(() => kind.of(one, rig.name()))
 
   it('three locks of 10 s and two unlocks leave the lease as it is: neither longer nor shorter', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
+    await one.run(async () => {
       for (let level = 0; level < 3; level += 1) {
         await lock.lock(10_000)
       }
@@ -154,9 +142,7 @@ describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
   })
 
   it('getHoldCount goes 0, 1, 2, 1, 0', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
-    await locks.run(async () => {
+    await one.run(async () => {
       const counts = [await lock.getHoldCount()]
       for (const step of [() => lock.lock(), () => lock.lock(), () => lock.unlock(), () => lock.unlock()]) {
         await step()
@@ -167,8 +153,6 @@ describe.each(reentrantKinds)('conformance, re-entry: $name', (kind) => {
   })
 
   it("after one of two unlocks the lock is still the owner's, and still closed to others", async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
-    const lock = kind.of(one, rig.name())
     await one.run(async () => {
       await lock.lock()
       await lock.lock()

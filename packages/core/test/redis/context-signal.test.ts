@@ -6,7 +6,7 @@ import { getElection } from '../../src/entries/election/index.js'
 import { detached, type AcquireOptions, type LockClient } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 
 /** Every way to wait, for something that somebody else has. */
 const waits = (
@@ -53,6 +53,8 @@ const makings: [string, () => { signal: AbortSignal; abort: (reason?: unknown) =
 
 describe('the signal of a context', () => {
   const harness = useRig({ redis: 'all' })
+  const locks = own(() => harness.client())
+  const lock = own(() => locks.getLock(harness.name()))
 
   const takeAll = async (name: string): Promise<() => Promise<void>> => {
     const other = await harness.client()
@@ -81,7 +83,6 @@ describe('the signal of a context', () => {
     async (_making, _way, make, go) => {
       const name = harness.name()
       const release = await takeAll(name)
-      const locks = await harness.client()
       const request = make()
       let waiting = 0
       locks.on('waiting', () => (waiting += 1))
@@ -97,7 +98,6 @@ describe('the signal of a context', () => {
   )
 
   it('the signal of a context of another making ends what else takes one, has an AbortError for a reason it lacks, and has one listener', async () => {
-    const locks = await harness.client()
     const name = harness.name()
     const { signal, abort } = Polyfill.controller(false)
     let listeners = 0
@@ -138,8 +138,6 @@ describe('the signal of a context', () => {
   })
 
   it('is refused where it is no signal, and where it stands in place of the options', async () => {
-    const locks = await harness.client()
-    const lock = locks.getLock(harness.name())
     const bad = { aborted: false } as AbortSignal
     for (const call of [...waits(locks, 'a', { signal: bad }), () => locks.inspectAll({ signal: bad })]) {
       await expect((async () => call())()).rejects.toMatchObject({
@@ -155,9 +153,7 @@ describe('the signal of a context', () => {
   })
 
   it('refuses what is asked for after it, also what is free, and by a task that outlives the context', async () => {
-    const locks = await harness.client()
     const gone = AbortSignal.abort(new Error('gone'))
-    const lock = locks.getLock(harness.name())
     const ended = signalled()
     let outliving: Promise<unknown> = Promise.resolve()
     await locks.run(
@@ -172,9 +168,7 @@ describe('the signal of a context', () => {
   })
 
   it('leaves alone what is held, and its release', async () => {
-    const locks = await harness.client()
     const request = new AbortController()
-    const lock = locks.getLock(harness.name())
     await locks.run(
       async () => {
         const hold = await lock.acquire()
@@ -190,9 +184,7 @@ describe('the signal of a context', () => {
   })
 
   it('the signal of a context of an inner run is added to that around it, and ends with it', async () => {
-    const locks = await harness.client()
     const [outer, inner] = [new AbortController(), new AbortController()]
-    const lock = locks.getLock(harness.name())
     await locks.run(
       async () => {
         const id = locks.currentThreadId
@@ -215,9 +207,7 @@ describe('the signal of a context', () => {
   })
 
   it("beside the call's own signal: the first counts", async () => {
-    const locks = await harness.client()
     const [outer, own] = [new AbortController(), new AbortController()]
-    const lock = locks.getLock(harness.name())
     const holder = await (await harness.client()).getLock(harness.name()).acquire()
     const wait = locks.run(() => lock.acquire({ signal: own.signal }), { signal: outer.signal })
     own.abort(new Error('own'))
@@ -231,8 +221,7 @@ describe('the signal of a context', () => {
   })
 
   it('reaches forks, but not those that nobody waits for, nor another client', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
-    const lock = locks.getLock(harness.name())
+    const others = await harness.client()
     await locks.run(
       async () => {
         await expect(locks.fork(() => lock.tryLock())).rejects.toThrow('aborted')
@@ -244,7 +233,7 @@ describe('the signal of a context', () => {
   })
 
   it('the signal of a context, and the context of a request are not kept by what is made detached in it, nor by shares, schedules and elections', async () => {
-    const [locks, others] = [await harness.client(), await harness.client()]
+    const others = await harness.client()
     const busy = await (await harness.client()).getLock(harness.name()).acquire()
     const ended = new AbortController()
     const work = (): Promise<string> => others.getLock(harness.name()).withLock(() => 'in')

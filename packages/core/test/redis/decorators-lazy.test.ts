@@ -3,7 +3,7 @@ import { from, type Observable } from 'rxjs'
 import { Readable } from 'node:stream'
 import { Locked } from '../../src/entries/decorators/index.js'
 import { InvalidArgumentError, type LockClient } from '../../src/index.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 type Decorate = (method: unknown, context: unknown) => (this: unknown) => Promise<unknown>
 
@@ -15,12 +15,12 @@ function decorated(method: unknown, client: LockClient, name: string): () => Pro
 
 describe('a method whose work is done when its result is read', () => {
   const harness = useRig({ redis: 'all' })
+  const client = own(() => harness.client())
 
   it.each([
     ['an async generator', async function* () {}],
     ['a generator', function* () {}],
-  ])('is refused when it is decorated: %s', async (_, method) => {
-    const client = await harness.client()
+  ])('is refused when it is decorated: %s', (_, method) => {
     const decorate = (): unknown => decorated(method, client, harness.name())
     expect(decorate).toThrow(InvalidArgumentError)
     expect(decorate).toThrow(/@Locked must be on a method that returns a promise.*await lock\.acquire\(\)/)
@@ -40,7 +40,6 @@ describe('a method whose work is done when its result is read', () => {
     ['a stream', () => Readable.from(['a'])],
     ['an Observable', (): Observable<number> => from([1])],
   ])('is refused by the call: %s', async (_, method) => {
-    const client = await harness.client()
     const name = harness.name()
     await expect(decorated(method, client, name)()).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -56,12 +55,10 @@ describe('a method whose work is done when its result is read', () => {
     ['null', null],
     ['an iterator that is no generator', [1].values()],
   ])('is passed on where it is there already: %s', async (_, result) => {
-    const client = await harness.client()
     expect(await decorated(() => result, client, harness.name())()).toBe(result)
   })
 
   it('is passed on where it is a promise that can be iterated, too: it is awaited under the lock', async () => {
-    const client = await harness.client()
     const query = Object.assign(Promise.resolve('rows'), { [Symbol.asyncIterator]: () => ({}) })
     expect(await decorated(() => query, client, harness.name())()).toBe('rows')
   })

@@ -1,17 +1,14 @@
 /* eslint-disable @typescript-eslint/no-unused-vars -- the decorator alone reads the arguments */
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Locked, currentHold } from '../../src/entries/decorators/index.js'
-import { InvalidArgumentError, type LockClient } from '../../src/index.js'
-import { useRig } from './support/rig.js'
+import { InvalidArgumentError } from '../../src/index.js'
+import { own, useRig } from './support/rig.js'
 
 const here = (): Promise<string> => Promise.resolve(currentHold()!.lockName)
 
 describe('the name that @Locked takes', () => {
   const harness = useRig({ redis: 'all' })
-  let client: LockClient
-  beforeEach(async () => {
-    client = await harness.client()
-  })
+  const client = own(() => harness.client())
 
   /** The name of a call with these arguments, without the prefix of the test. */
   const nameOf = async (template: string, args: unknown[], self: object = {}): Promise<string> => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Locked, currentHold, provideLocks } from '../../src/entries/decorators/index.js'
 import {
   InvalidArgumentError,
@@ -7,7 +7,7 @@ import {
   type LockClient,
   type LockHold,
 } from '../../src/index.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 
 /** `@Locked` as a compiler with `experimentalDecorators` applies it. */
 function applyLegacy(prototype: object, method: string, decorator: (...args: never[]) => unknown): void {
@@ -18,15 +18,19 @@ function applyLegacy(prototype: object, method: string, decorator: (...args: nev
 
 describe('@Locked', () => {
   const harness = useRig({ redis: 'all' })
+  const client = own(() => harness.client())
+  let name: string
+  beforeEach(() => {
+    name = harness.name()
+  })
 
   it('excludes callers of the same name, of one object, of others, and of other clients', async () => {
-    const name = `${harness.name()}:{0}`
     let inside = 0
     let most = 0
     class Shop {
       constructor(readonly locks: LockClient) {}
 
-      @Locked({ name, client: (shop: Shop) => shop.locks, onBusy: 'wait' })
+      @Locked({ name: `${name}:{0}`, client: (shop: Shop) => shop.locks, onBusy: 'wait' })
       async sell(article: string): Promise<string> {
         most = Math.max(most, (inside += 1))
         await new Promise((resolve) => setTimeout(resolve, 2))
@@ -41,11 +45,9 @@ describe('@Locked', () => {
   })
 
   it('keeps this, arguments, the name and the length of the method', async () => {
-    const client = await harness.client()
-    const prefix = harness.name()
     class Counter {
       private total = 0
-      @Locked({ name: prefix, client })
+      @Locked({ name, client })
       async add(by: number, more: number): Promise<number> {
         this.total += by + more
         return Promise.resolve(this.total)
@@ -59,8 +61,6 @@ describe('@Locked', () => {
   })
 
   it('re-enters through recursion and through other methods, and siblings exclude each other', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     const counts: number[] = []
     class Tree {
       @Locked({ name, client })
@@ -102,8 +102,6 @@ describe('@Locked', () => {
   })
 
   it('takes every kind of lock', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     const seen: (LockHold | undefined)[] = []
     class Kinds {
       @Locked({ name: `${name}:plain`, client })
@@ -144,9 +142,7 @@ describe('@Locked', () => {
     expect(await new Kinds().write()).toBe(true)
   })
 
-  it('onBusy: throws by default, skips with undefined, or waits without a limit', async () => {
-    const client = await harness.client()
-    const name = harness.name()
+  it('onBusy: throws by default, skips with undefined, or waits without a limit; a lock is busy after waitMs', async () => {
     let runs = 0
     class Report {
       @Locked({ name, client })
@@ -165,6 +161,10 @@ describe('@Locked', () => {
       async waits(): Promise<string> {
         return Promise.resolve(`ran ${(runs += 1)}`)
       }
+      @Locked({ name, client, onBusy: 'skip', waitMs: 20_000 })
+      async waitsFirst(): Promise<string | undefined> {
+        return Promise.resolve(`ran ${(runs += 1)}`)
+      }
     }
     const report = new Report()
     const other = await (await harness.client()).getLock(name).acquire()
@@ -174,33 +174,14 @@ describe('@Locked', () => {
     expect(await report.skipsInsteadOfWaiting()).toBeUndefined()
     expect(runs).toBe(0)
     const parked = new Promise<void>((resolve) => client.on('waiting', () => resolve()))
-    const waiting = report.waits()
+    const waiting = [report.waits(), report.waitsFirst()]
     await parked
     await other.release()
-    expect(await waiting).toBe('ran 1')
-    expect([await report.throws(), await report.skips()]).toEqual(['ran 2', 'ran 3'])
-  })
-
-  it('waitMs: waits so long before the lock counts as busy', async () => {
-    const client = await harness.client()
-    const name = harness.name()
-    class Report {
-      @Locked({ name, client, waitMs: 20_000, onBusy: 'skip' })
-      async make(): Promise<string | undefined> {
-        return Promise.resolve('made')
-      }
-    }
-    const other = await (await harness.client()).getLock(name).acquire()
-    const parked = new Promise<void>((resolve) => client.on('waiting', () => resolve()))
-    const made = new Report().make()
-    await parked
-    await other.release()
-    expect(await made).toBe('made')
+    expect(await Promise.all(waiting)).toEqual(['ran 1', 'ran 2'])
+    expect([await report.throws(), await report.skips()]).toEqual(['ran 3', 'ran 4'])
   })
 
   it('leaves every error of the method alone, also one that says that a lock was busy', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     const other = await (await harness.client()).getLock(`${name}:other`).acquire()
     const own = new Error('the work failed')
     class Work {
@@ -240,8 +221,6 @@ describe('@Locked', () => {
   })
 
   it('shows the hold inside, the innermost, and its signal tells of a loss', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     client.on('lost', () => undefined)
     class Work {
       @Locked({ name: `${name}:{0}`, client })
@@ -266,8 +245,6 @@ describe('@Locked', () => {
   })
 
   it('ends the wait with the signal that it finds among the arguments, or with that of the context', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     class Work {
       @Locked({ name, client, onBusy: 'wait', signal: (signal?: AbortSignal) => signal })
       async run(signal?: AbortSignal): Promise<string> {
@@ -290,8 +267,6 @@ describe('@Locked', () => {
   })
 
   it('leaseMs: Redis takes the lock back after it', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     class Work {
       @Locked({ name, client, leaseMs: 60_000 })
       async leaseLeft(): Promise<number> {
@@ -302,21 +277,18 @@ describe('@Locked', () => {
   })
 
   it('makes a method asynchronous that was not', async () => {
-    const client = await harness.client()
     class Sync {
       add(a: number, b: number): number | Promise<number> {
         return a + b
       }
     }
-    applyLegacy(Sync.prototype, 'add', Locked({ name: harness.name(), client }))
+    applyLegacy(Sync.prototype, 'add', Locked({ name, client }))
     const sum = new Sync().add(1, 2)
     expect(sum).toBeInstanceOf(Promise)
     expect(await sum).toBe(3)
   })
 
   it('works as a decorator of TypeScript before the standard, and keeps metadata', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     class Legacy {
       tag = 'legacy'
       async work(id: string): Promise<string> {
@@ -346,7 +318,6 @@ describe('@Locked', () => {
     const [ofAll, ofClass, ofObject, own] = await Promise.all(
       Array.from({ length: 4 }, () => harness.client()),
     )
-    const name = harness.name()
     class Base {
       @Locked({ name: `${name}:a` })
       async who(): Promise<string> {
@@ -381,8 +352,6 @@ describe('@Locked', () => {
   })
 
   it('ends with its caller in line: a skipped call leaves nobody behind', async () => {
-    const client = await harness.client()
-    const name = harness.name()
     const inside = signalled()
     const leave = signalled()
     class Work {

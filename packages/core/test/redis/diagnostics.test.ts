@@ -1,10 +1,11 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { promisify } from 'node:util'
-import { LOCK_CHANNELS, LockClient } from '../../src/index.js'
-import { eventually, redisUrl, useRig } from './support/rig.js'
+import { LOCK_CHANNELS } from '../../src/index.js'
+import { systemRuntime } from '../../src/runtime/runtime.js'
+import { eventually, own, redisUrl, useRig } from './support/rig.js'
 import { root } from './support/markdown.js'
 import { useSeen } from './support/seen.js'
 
@@ -13,14 +14,10 @@ const run = promisify(execFile)
 describe('what is published', () => {
   const harness = useRig({ redis: 'all' })
   const seen = useSeen()
-  let locks: LockClient
-
-  beforeEach(async () => {
-    locks = await harness.client()
-  })
+  const locks = own(() => harness.client())
+  const lock = own(() => locks.getLock(harness.name()))
 
   it('what is published of a call and a hold, is the same object from beginning to end', async () => {
-    const lock = locks.getLock(harness.name())
     const hold = await lock.acquire()
     expect(seen.calls.map(({ phase }) => phase)).toEqual(['begun', 'ended'])
     expect(seen.ended[0]).toMatchObject({
@@ -36,7 +33,6 @@ describe('what is published', () => {
   })
 
   it('what is published of a wait, says for whom, and what the hand-off took', async () => {
-    const lock = locks.getLock(harness.name())
     // One that tries when it is told: what it is given it has at once.
     const other = await harness.client({ pushedGrants: false })
     const handOffs: number[] = []
@@ -64,7 +60,6 @@ describe('what is published', () => {
   })
 
   it('what is published of a call without a lock, says why', async () => {
-    const lock = locks.getLock(harness.name())
     const other = (await harness.client()).getLock(harness.name())
     const hold = await lock.acquire()
     seen.clear()
@@ -92,7 +87,6 @@ describe('what is published', () => {
 
   it('what is published of a re-entry, is a call, and no hold of its own', async () => {
     await locks.run(async () => {
-      const lock = locks.getLock(harness.name())
       await lock.lock()
       await lock.lock()
       expect(seen.ended.map(({ path }) => path)).toEqual(['remote', 'reentrant'])
@@ -181,7 +175,6 @@ describe('what is published', () => {
     const channels = [callBegun, callParked, callEnded, holdBegun, holdEnded]
     channels.forEach((channel) => subscribe(channel, look))
     try {
-      const lock = locks.getLock(harness.name())
       const first = await requests.run('first', () => lock.acquire())
       const second = requests.run('second', () => lock.acquire())
       await eventually(() => seen.calls.at(-1)?.phase === 'parked')
@@ -229,18 +222,11 @@ describe('subscribers', () => {
 
   it('cost no look at the clock, there or not: a lock that need not wait reads it for itself', async () => {
     let looks = 0
-    const clock = {
-      now: () => {
-        looks += 1
-        return performance.now()
-      },
-      wallNow: () => Date.now(),
-      setTimer: (ms: number, fire: () => void) => {
-        const timer = setTimeout(fire, ms)
-        return { cancel: () => clearTimeout(timer) }
-      },
+    const now = (): number => {
+      looks += 1
+      return performance.now()
     }
-    const lock = (await harness.client({ runtime: clock })).getLock(harness.name())
+    const lock = (await harness.client({ runtime: { ...systemRuntime, now } })).getLock(harness.name())
     const looksOf = async (): Promise<number> => {
       const before = looks
       await (await lock.acquire()).release()

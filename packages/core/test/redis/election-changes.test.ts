@@ -1,22 +1,16 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
 import { getElection, type Election, type Leader } from '../../src/entries/election/index.js'
 import { campaign } from './support/campaign.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
 
 const NAME = 'leader'
 const TERMS = 'holdfast:terms:{leader}'
 const rig = useRig()
-let follower: LockClient
-let one: LockClient
-let other: LockClient
-
-beforeEach(async () => {
-  follower = await rig.client({ clientName: 'follower' })
-  one = await rig.client({ clientName: 'one' })
-  other = await rig.client({ clientName: 'other' })
-})
+const follower = own(() => rig.client({ clientName: 'follower' }))
+const one = own(() => rig.client({ clientName: 'one' }))
+const other = own(() => rig.client({ clientName: 'other' }))
 
 const elect = (locks: LockClient): Election =>
   getElection(locks, NAME, { data: { from: locks.clientId.split('~')[0] } })
@@ -32,10 +26,6 @@ const follow = (locks: LockClient, signal?: AbortSignal) => {
     }
   })()
   return { told, over, until: (word: string) => eventually(() => told.at(-1) === word) }
-}
-const commandsOf = async (name: string): Promise<number> => {
-  const info = await rig.admin.info('commandstats')
-  return Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(info)?.[1] ?? 0)
 }
 
 describe('changes', () => {
@@ -77,8 +67,8 @@ describe('changes', () => {
     const first = campaign(elect(one))
     await until('1 one')
     await first.terms[0]?.verify()
-    await rig.admin.config('RESETSTAT')
-    const evaluated = (): Promise<number> => commandsOf('evalsha')
+    await rig.server.resetStats()
+    const evaluated = async (): Promise<number> => (await rig.server.commandStats()).get('evalsha') ?? 0
     // Two more followers: one look each, and one when their subscription is confirmed.
     const [second, third] = [follow(other), follow(other)]
     await Promise.all([second.until('1 one'), third.until('1 one')])
@@ -96,15 +86,16 @@ describe('changes', () => {
     const { told, until } = follow(far)
     await until('1 one')
     proxy.refuse()
+    let leading: LockClient = one
     for (let i = 0; i < 3; i += 1) {
       const name = `short-${i}`
       const locks = await rig.client({ clientName: name })
       const short = campaign(elect(locks))
-      await eventually(async () => (await elect(one).candidates()).length === 1)
-      await one.close()
+      await eventually(async () => (await elect(leading).candidates()).length === 1)
+      await leading.close()
       await first.over
       await soon(short.next())
-      one = locks
+      leading = locks
     }
     proxy.pass()
     await until('4 short-2')

@@ -7,7 +7,7 @@ import {
   type Election,
   type ElectionOptions,
 } from '../../src/entries/election/index.js'
-import { aborted, campaign } from './support/campaign.js'
+import { aborted, campaign, lastingTerm } from './support/campaign.js'
 import { eventually, signalled, soon } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'
 import { describe, it, useRig } from './support/together.js'
@@ -68,19 +68,13 @@ describe('the end of a term', () => {
   it('aborts the signal when the grace is over, and keeps the lock until the callback settles (I1)', async () => {
     const locks = await named('a')
     const election = elect(locks, { graceMs: 1 })
-    const [begun, done] = [signalled(), signalled()]
-    const over = election.lead(async () => {
-      begun.resolve()
-      await done.promise
-    })
-    await begun.promise
-    const term = election.term!
+    const { term, over, settle } = await lastingTerm(election)
     const resigned = election.resign()
     await soon(aborted(term.signal))
     expect(term.signal.reason).toBe(term.ending.reason)
     await expect(term.verify()).rejects.toThrow(TermEndedError)
     expect(await locks.getFairLock(NAME).isLocked()).toBe(true)
-    done.resolve()
+    settle()
     expect(await soon(resigned)).toBe(true)
     await election.close()
     await over
@@ -193,12 +187,7 @@ describe('resign({ to })', () => {
     const leader = await named('a', { resyncInterval: 20_000 })
     const [second, third] = [await named('b'), await named('c')]
     const a = elect(leader, { graceMs: 600_000 })
-    const [begun, settle] = [signalled(), signalled()]
-    const over = a.lead(async () => {
-      begun.resolve()
-      await settle.promise
-    })
-    await begun.promise
+    const { over, settle } = await lastingTerm(a)
     const b = campaign(elect(second))
     await standing(a, 'b')
     const c = campaign(elect(third))
@@ -207,7 +196,7 @@ describe('resign({ to })', () => {
       await a.close()
       await soon(over)
     }
-    return { a, b, c, idOfB: second.clientId, idOfC: third.clientId, settle: settle.resolve, end }
+    return { a, b, c, idOfB: second.clientId, idOfC: third.clientId, settle, end }
   }
 
   it('is what counts, also when a plain resign() comes after it', async () => {
@@ -279,21 +268,15 @@ describe('resign({ to })', () => {
     const options = { lockWatchdogTimeout: 3_000, resyncInterval: 200, commandTimeout: 200 }
     const dies = await rig.client({ clientName: 'dies', ...options }, rig.connection({}, proxy))
     const [a, b] = [elect(await named('a'), { graceMs: 600_000 }), elect(await named('b'))]
-    const [begun, settle] = [signalled(), signalled()]
-    const over = a.lead(async () => {
-      begun.resolve()
-      await settle.promise
-    })
-    await begun.promise
+    const { term, over, settle } = await lastingTerm(a)
     const second = campaign(b)
     await standing(a, 'b')
     const third = campaign(elect(dies, { onError: () => undefined }))
     await standing(a, 'b', 'dies')
-    const term = a.term!
     const resigned = a.resign({ to: dies.clientId })
     await soon(aborted(term.ending))
     proxy.blackHole()
-    settle.resolve()
+    settle()
     expect(await soon(resigned)).toBe(true)
     expect((await soon(second.next())).token).toBe('2')
     expect(third.terms).toEqual([])

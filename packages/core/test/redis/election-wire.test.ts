@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { accept, ask, begin, look, release, type BeginArguments } from '../../src/entries/election/scripts.js'
 import { WrongTypeError } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { fairKeys } from './support/fair-line.js'
 import { stamp } from './support/plain-scripts.js'
-import { eventually, useRig } from './support/rig.js'
+import { eventually, own, useRig } from './support/rig.js'
 
 const NAME = 'leader'
 const TERMS = 'holdfast:terms:{leader}'
@@ -15,12 +14,8 @@ const election = { lockName: NAME, key: NAME }
 const queue = fairKeys(NAME)
 
 const rig = useRig()
-let runner: ScriptRunner
-
-beforeEach(() => {
-  runner = rig.runner()
-  rig.atEnd(tidy)
-})
+const runner = own(() => rig.runner())
+beforeEach(() => rig.atEnd(tidy))
 
 const holds = async (owner: string): Promise<void> => {
   await rig.admin.del(NAME)

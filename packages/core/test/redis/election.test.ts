@@ -9,19 +9,16 @@ import {
   type ElectionOptions,
 } from '../../src/entries/election/index.js'
 import { aborted, campaign } from './support/campaign.js'
-import { eventually, signalled, useRig } from './support/rig.js'
+import { eventually, own, signalled, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
 import { useWarnings } from './support/warnings.js'
 
 const harness = useRig({ redis: 'all' })
 const warnings = useWarnings()
-let one: LockClient
-let other: LockClient
+const one = own(() => harness.client({ clientName: 'one' }))
+const other = own(() => harness.client({ clientName: 'other' }))
 let name: string
-
-beforeEach(async () => {
-  one = await harness.client({ clientName: 'one' })
-  other = await harness.client({ clientName: 'other' })
+beforeEach(() => {
   name = harness.name('leader')
 })
 

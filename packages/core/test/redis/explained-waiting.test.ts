@@ -1,9 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../src/index.js'
 import { getElection } from '../../src/entries/election/index.js'
 import { outcomeOf } from './support/behind.js'
 import { campaign } from './support/campaign.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 // A caller that waits, or has waited in vain, is told why.
@@ -12,13 +12,8 @@ const NAME = 'order:42'
 type Waiting = LockEvents['waiting']
 
 const rig = useRig()
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  locks = await rig.client({ clientName: 'orders' })
-  others = await rig.client({ clientName: 'others' })
-})
+const locks = own(() => rig.client({ clientName: 'orders' }))
+const others = own(() => rig.client({ clientName: 'others' }))
 
 const timeoutOf = async (call: Promise<unknown>): Promise<LockTimeoutError> =>
   (await outcomeOf(call)) as LockTimeoutError
@@ -66,7 +61,7 @@ describe('LOCK_TIMEOUT', () => {
     const first = others.getFairLock(NAME).acquire()
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
     const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 50 }))
-    expect(error.placeInLine).toBe(2)
+    expect(error).toMatchObject({ holder: { owner: hold.owner, holds: 1 }, placeInLine: 2 })
     expect(error.message).toMatch(
       /: orders \(thread \d+\) (has held|holds) it.*; place 2 in line\. Try again later/,
     )

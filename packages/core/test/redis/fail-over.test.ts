@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
+import { renewed } from './support/behind.js'
 import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
 import { useMovingPrimary } from './support/moving-primary.js'
-import { eventually, signalled, soon } from './support/rig.js'
+import { signalled, soon } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
@@ -106,18 +107,12 @@ describe('a fail-over to a replica with the lock', () => {
     // The replica never ran a script, so the first one goes there by its text.
     await hold.verify()
     await redis.someoneWaitsFor(NAME)
-    await renewed()
+    await renewed(hold)
     expect(belief(hold)).toEqual(BELIEVES)
     expect(await redis.holds(NAME)).toEqual([hold.owner, '1'])
     expect(await hold.release()).toBe('released')
     expect(await (await soon(waiting)).release()).toBe('released')
   })
-
-  /** Its time to live grows: only a renewal does that. */
-  const renewed = async (): Promise<void> => {
-    const left = Number(await redis.primary.command('PTTL', NAME))
-    await eventually(async () => Number(await redis.primary.command('PTTL', NAME)) > left)
-  }
 })
 
 describe('two primaries', () => {

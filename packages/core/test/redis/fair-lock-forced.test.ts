@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Hold, Lock, LockClient, LockClientOptions } from '../../src/index.js'
+import type { Lock, LockClient, LockClientOptions } from '../../src/index.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 // A forced release and the message that tells of it reach a client on connections of their own, in whatever order.
@@ -18,26 +18,6 @@ const KINDS: [string, (locks: LockClient) => Lock][] = [
 ]
 
 describe.each(KINDS)('%s', (_kind, of) => {
-  async function toldLate(locks: LockClient, hold: Hold): Promise<void> {
-    const inbox = `holdfast:client:${locks.clientId}`
-    await eventually(async () => (await rig.listeners(inbox)) === 1)
-    await rig.server.resetStats()
-    await rig.admin.publish(inbox, hold.owner)
-    await eventually(async () => ((await rig.server.commandStats()).get('evalsha') ?? 0) > 0)
-    await eventually(() => hold.trustedForMs > 0)
-  }
-
-  it('stays with one who has taken it anew since, when the message comes late: Redis says that it has it', async () => {
-    const [locks, others] = [await client(), await client()]
-    const hold = await of(locks).acquire()
-    await toldLate(locks, hold)
-    await hold.verify()
-    expect(await of(others).tryLock()).toBe(false)
-    expect(await hold.release()).toBe('released')
-    await isFree()
-    await of(others).withLock(() => undefined)
-  })
-
   it.each<[string, (others: LockClient) => Promise<unknown>]>([
     ['released by force', (others) => of(others).forceUnlock()],
     ['deleted', () => rig.admin.del(NAME)],

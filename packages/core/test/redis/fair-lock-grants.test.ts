@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Hold, LockClient, LockClientOptions } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
+import type { LockClientOptions } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
 import { passer } from './support/passing.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // lock-grants.test.ts tests both kinds: here is what is a fair lock's own.
 
@@ -11,15 +11,9 @@ const NAME = 'order:42'
 const HEARTBEAT_MS = 20_000
 
 const rig = useRig()
-let line: FairLine
-let locks: LockClient
-let holder: Hold
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  locks = await rig.client({ resyncInterval: HEARTBEAT_MS })
-  holder = await line.lockOf(locks).acquire()
-})
+const line = own(() => new FairLine(rig.admin, NAME))
+const locks = own(() => rig.client({ resyncInterval: HEARTBEAT_MS }))
+const holder = own(() => line.lockOf(locks).acquire())
 
 const client = (options: LockClientOptions = {}) => passer(rig, { resyncInterval: HEARTBEAT_MS, ...options })
 

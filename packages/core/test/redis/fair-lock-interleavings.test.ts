@@ -1,10 +1,9 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import { ManualClock, type FaultProxy } from '@holdfast/faults/harness'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import { acquireScript } from '../../src/scripts/fair-lock.js'
 import { FairLine, served } from './support/fair-line.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // Two things may happen at the same time, one interleaving per test.
 
@@ -13,25 +12,17 @@ const NAME = 'order:42'
 const NEVER_MS = 20_000
 
 const rig = useRig()
-let line: FairLine
-let proxy: FaultProxy
-let locks: LockClient
-let behindProxy: LockClient
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  proxy = await rig.proxy()
-  locks = await rig.client({ resyncInterval: NEVER_MS })
-  behindProxy = await throughProxy()
-})
-
+const line = own(() => new FairLine(rig.admin, NAME))
+const proxy = own(() => rig.proxy())
+const locks = own(() => rig.client({ resyncInterval: NEVER_MS }))
 const throughProxy = (options = {}) =>
   rig.client({ resyncInterval: NEVER_MS, ...options }, rig.connection({}, proxy))
+const behindProxy = own(throughProxy)
+const holder = own(() => line.lockOf(locks).acquire())
 const enqueues = runsOf(acquireScript, (argv) => argv[1] === '1')
 
 describe('a try that puts its caller in the queue', () => {
   it('is answered after the turn was announced: the waiter tries again at once (I4)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     proxy.delay(150)
     const waiting = await line.join('waiting', behindProxy)
     // The answer is on its way, the message overtakes it.
@@ -42,7 +33,6 @@ describe('a try that puts its caller in the queue', () => {
   })
 
   it('loses its reply: the waiter stands in the queue once, in its place (I2, I10)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const before = await line.join('before', locks)
     const lost = proxy.loseReply(enqueues)
     const cut = await line.join('cut', behindProxy)
@@ -55,7 +45,6 @@ describe('a try that puts its caller in the queue', () => {
   })
 
   it('is copied, and the copy arrives while the waiter stands in the queue: it stands there once (I2)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const copy = proxy.copyLate(enqueues, 50)
     const waiting = await line.join('waiting', behindProxy)
     await soon(copy.happened)
@@ -65,7 +54,6 @@ describe('a try that puts its caller in the queue', () => {
   })
 
   it('is cut, and a copy arrives after the waiter left: nobody is put in the queue (I8)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const lost = proxy.loseReply(enqueues)
     const copy = proxy.copyLate(enqueues, 400)
     const abort = new AbortController()
@@ -82,7 +70,6 @@ describe('a try that puts its caller in the queue', () => {
   })
 
   it('is cut, and a copy arrives after the waiter had its turn: it takes nothing (I1)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     proxy.loseReply(enqueues)
     const copy = proxy.copyLate(enqueues, 500)
     const waiting = await line.join('waiting', behindProxy)
@@ -98,7 +85,6 @@ describe('a try that puts its caller in the queue', () => {
 describe('a message that is lost', () => {
   it('costs at most a heartbeat (I4)', async () => {
     const deaf = await throughProxy({ resyncInterval: 300 })
-    const holder = await line.lockOf(locks).acquire()
     const waiting = await line.join('waiting', deaf)
     const dropped = proxy.dropPushes(1)
     const releasedAt = performance.now()
@@ -109,7 +95,6 @@ describe('a message that is lost', () => {
   })
 
   it('is tried for once the inbox is open: a client that was just made hears no turn before (I4)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const connection = rig.connection({}, proxy)
     await connection.ping()
     // The second connection takes several of these, the try only one.
@@ -122,7 +107,6 @@ describe('a message that is lost', () => {
   it('is found by the heartbeat of any other waiter too, which announces the turn again (I4)', async () => {
     // A lock that was granted is its own client's to find.
     const told = await throughProxy({ pushedGrants: false })
-    const holder = await line.lockOf(locks).acquire()
     const waiting = await line.join('waiting', told)
     const behind = await line.join('behind', await rig.client({ resyncInterval: 500 }))
     const dropped = proxy.dropPushes(1)
@@ -137,7 +121,6 @@ describe('a message that is lost', () => {
 
 describe('leaving', () => {
   it('when a head that was told leaves, the next in the queue is told instead (I4)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const abort = new AbortController()
     const head = await line.join('head', behindProxy, { signal: abort.signal })
     const next = await line.join('next', locks)
@@ -151,7 +134,6 @@ describe('leaving', () => {
   })
 
   it('a whole client with 100 waiters that leaves lets the queue go on, and nothing stays (I5, I8)', async () => {
-    const holder = await line.lockOf(locks).acquire()
     const waits = Array.from({ length: 100 }, () => line.lockOf(behindProxy).acquire())
     const outcomes = Promise.allSettled(waits)
     await eventually(async () => (await line.length()) === 100)
@@ -169,7 +151,6 @@ describe('leaving', () => {
   it('leaves no timer, with the last waiter and with the client (I5)', async () => {
     const clock = new ManualClock()
     const timed = await rig.client({ runtime: clock, resyncInterval: NEVER_MS, commandTimeout: 1_000 })
-    const holder = await line.lockOf(locks).acquire()
     const abort = new AbortController()
     const standing = await line.joinAll(['a', 'b', 'c'], () => timed, { signal: abort.signal })
     expect(clock.pendingTimers).toBeGreaterThan(1)

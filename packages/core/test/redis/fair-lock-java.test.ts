@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { FairLine, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
+import { eventually, own, sleep, soon, useRig } from './support/rig.js'
 
 // One line with Java clients in it, who are replayed by hand.
 
@@ -11,16 +10,10 @@ const NAME = 'order:42'
 const PATIENCE_MS = 300_000
 
 const rig = useRig()
-let line: FairLine
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  // Only messages can end a wait soon.
-  locks = await rig.client({ resyncInterval: 20_000 })
-  others = await rig.client({ resyncInterval: 20_000 })
-})
+const line = own(() => new FairLine(rig.admin, NAME))
+// Only messages can end a wait soon.
+const locks = own(() => rig.client({ resyncInterval: 20_000 }))
+const others = own(() => rig.client({ resyncInterval: 20_000 }))
 
 const java = (patienceMs?: number) => new JavaFairClient(rig.admin, NAME, patienceMs)
 const timeOf = async (owner: string): Promise<number> =>

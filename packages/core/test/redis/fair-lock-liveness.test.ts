@@ -11,6 +11,7 @@ const HEARTBEAT_MS = 150
 
 const rig = useRig()
 const line = own(() => new FairLine(rig.admin, NAME))
+const holder = own(async () => line.lockOf(await rig.client()).acquire())
 
 const client = (options = {}) => rig.client({ resyncInterval: HEARTBEAT_MS, ...options })
 
@@ -24,7 +25,6 @@ async function stillClient() {
 
 describe('a client that was taken for dead', () => {
   it('comes back to its place, also when another of its waiters spoke first (I10)', async () => {
-    const holder = await line.lockOf(await rig.client()).acquire()
     const still = await stillClient()
     const early = await line.join('early', still.locks)
     const later = await line.join('later', await client())
@@ -46,7 +46,6 @@ describe('a wait that lasts longer than Redisson gives a waiter', () => {
       await client({ fairLockWaitTimeout: 100 }),
       await client({ fairLockWaitTimeout: 100 }),
     ]
-    const holder = await line.lockOf(await rig.client()).acquire()
     const standing = await line.joinAll(['a', 'b', 'c'], (label) => (label === 'b' ? two : one))
     const owners = standing.map(({ owner }) => owner)
     for (let i = 0; i < 15; i += 1) {
@@ -63,7 +62,6 @@ describe('a wait that lasts longer than Redisson gives a waiter', () => {
 describe('a slow wire', () => {
   it('a slow wire whose round trip takes longer than two heartbeats costs nobody a place (I10)', async () => {
     const proxy = await rig.proxy()
-    const holder = await line.lockOf(await rig.client()).acquire()
     const far = await rig.client({ resyncInterval: HEARTBEAT_MS }, rig.connection({}, proxy))
     const near = await client()
     proxy.delay(1.5 * HEARTBEAT_MS)
@@ -84,7 +82,6 @@ describe('what is not a sign of life', () => {
   it.each([0, 1.7 * HEARTBEAT_MS])(
     'a try of the same client that does not wait, every %i ms, keeps no dead waiter in the queue',
     async (pauseMs) => {
-      const holder = await line.lockOf(await rig.client()).acquire()
       const still = await stillClient()
       const dead = await line.join('dead', still.locks)
       await eventually(async () => {
@@ -99,7 +96,6 @@ describe('what is not a sign of life', () => {
   )
 
   it('a silence that is long for another client takes nothing from one with a slow heart (I10)', async () => {
-    const holder = await line.lockOf(await rig.client()).acquire()
     const slow = await line.join('slow', await rig.client({ resyncInterval: 20_000 }))
     const abort = new AbortController()
     const quick = await line.join('quick', await rig.client({ resyncInterval: 50 }), { signal: abort.signal })
@@ -113,7 +109,6 @@ describe('what is not a sign of life', () => {
   })
 
   it('clients that have gone are forgotten while the queue goes on', async () => {
-    const holder = await line.lockOf(await rig.client()).acquire()
     const waiting = await line.join('waiting', await client())
     for (let i = 0; i < 40; i += 1) {
       const passing = await rig.client({ resyncInterval: 20 })
@@ -129,7 +124,6 @@ describe('what is not a sign of life', () => {
 
 describe('something of another type under the name of the lock', () => {
   it('ends the waits, and leaves nothing of them in the queue (I8)', async () => {
-    const holder = await line.lockOf(await rig.client()).acquire()
     const waiting = await client()
     const standing = await line.joinAll(['a', 'b'], () => waiting)
     await rig.admin.set(NAME, 'something else')
@@ -144,7 +138,6 @@ describe('something of another type under the name of the lock', () => {
 
 describe('Redis is out of memory', () => {
   it('those in the queue keep their places (I10)', async () => {
-    const holder = await line.lockOf(await rig.client()).acquire()
     const [one, two] = [await client(), await client()]
     const standing = await line.joinAll(['a', 'b', 'c'], (label) => (label === 'b' ? two : one))
     const owners = standing.map(({ owner }) => owner)

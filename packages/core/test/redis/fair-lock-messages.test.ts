@@ -1,27 +1,19 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { FairLine, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
-import { soon, useRig } from './support/rig.js'
+import { own, soon, useRig } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
 
 const NAME = 'order:42'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
 
 const rig = useRig()
-let line: FairLine
-let log: MessageLog
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  log = await MessageLog.open(rig.connection(), rig.admin)
-  // Nothing but messages can end a wait soon, and no heartbeat says anything.
-  locks = await rig.client({ resyncInterval: 20_000 })
-  others = await rig.client({ resyncInterval: 20_000 })
-})
+const line = own(() => new FairLine(rig.admin, NAME))
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
+// Nothing but messages can end a wait soon, and no heartbeat says anything.
+const locks = own(() => rig.client({ resyncInterval: 20_000 }))
+const others = own(() => rig.client({ resyncInterval: 20_000 }))
 
 describe('what a fair lock says', () => {
   it.each([

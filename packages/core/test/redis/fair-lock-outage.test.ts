@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
 import type { AcquireOptions, Hold, LockClient } from '../../src/index.js'
 import { FairLine, served } from './support/fair-line.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
+import { eventually, own, sleep, soon, useRig } from './support/rig.js'
 
 // Redis goes away while callers stand in the queue. Nobody is dead, and nobody overtakes.
 
@@ -11,14 +11,11 @@ const HEARTBEAT_MS = 200
 const LABELS = ['a', 'b', 'c', 'd', 'e', 'f']
 
 const rig = useRig()
-let line: FairLine
-let holding: LockClient
+const line = own(() => new FairLine(rig.admin, NAME))
+const client = () => rig.client({ resyncInterval: HEARTBEAT_MS, unavailableTimeoutMs: 20_000 })
+const holding = own(client)
 let clients: LockClient[]
-
 beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  const client = () => rig.client({ resyncInterval: HEARTBEAT_MS, unavailableTimeoutMs: 20_000 })
-  holding = await client()
   clients = await Promise.all([client(), client(), client()])
 })
 

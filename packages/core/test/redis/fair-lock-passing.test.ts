@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { LockLostError, type Hold, type LockClient, type LockClientOptions } from '../../src/index.js'
 import { renameScript } from '../../src/scripts/fair-lock.js'
 import { renewScript } from '../../src/scripts/lock.js'
@@ -7,7 +7,7 @@ import { FairLine, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { passer, type Passer } from './support/passing.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, signalled, soon, useRig } from './support/rig.js'
 import { SlowClock } from './support/slow-clock.js'
 
 // A fair lock that goes, inside a process, to those who stand directly behind each other in the queue.
@@ -16,16 +16,10 @@ const NAME = 'order:42'
 const HEARTBEAT_MS = 20_000
 
 const rig = useRig()
-let line: FairLine
-let others: LockClient
-let holder: Hold
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  // No heartbeat helps within a test.
-  others = await rig.client({ resyncInterval: HEARTBEAT_MS })
-  holder = await line.lockOf(others).acquire()
-})
+const line = own(() => new FairLine(rig.admin, NAME))
+// No heartbeat helps within a test.
+const others = own(() => rig.client({ resyncInterval: HEARTBEAT_MS }))
+const holder = own(() => line.lockOf(others).acquire())
 
 const client = (options: LockClientOptions = {}, connection = rig.connection()) =>
   passer(rig, { resyncInterval: HEARTBEAT_MS, ...options }, connection)
@@ -34,15 +28,12 @@ const owners = () => rig.admin.hgetall(NAME)
 
 /** Work that lasts until it is let go, and the hold meanwhile. */
 function lastingWork() {
-  let end = (): void => undefined
-  let begin!: (hold: Hold) => void
-  const begun = new Promise<Hold>((resolve) => (begin = resolve))
-  const ended = new Promise<void>((resolve) => (end = resolve))
+  const [begun, ended] = [signalled<Hold>(), signalled()]
   const work = (hold: Hold): Promise<void> => {
-    begin(hold)
-    return ended
+    begun.resolve(hold)
+    return ended.promise
   }
-  return { begun, end, work }
+  return { begun: begun.promise, end: ended.resolve, work }
 }
 
 describe('a fair lock that several of one client wait for', () => {

@@ -1,7 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { RedisUnavailableError } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import {
   acquire,
   forceRelease,
@@ -14,7 +13,8 @@ import {
 } from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
 import { failureOf } from './support/losses.js'
-import { eventually, useRig } from './support/rig.js'
+import { stamp } from './support/plain-scripts.js'
+import { eventually, own, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const [A, B, C] = ['a~1:1', 'b~1:1', 'c~1:1']
@@ -22,15 +22,9 @@ const tombstoneOf = (owner: string): string => `holdfast:latch:{order:42}:${owne
 
 const rig = useRig()
 const line = fairLine({ lockName: NAME, key: NAME }, 300_000, false)
-let seen: FairLine
-let runner: ScriptRunner
+const seen = own(() => new FairLine(rig.admin, NAME))
+const runner = own(() => rig.runner())
 
-beforeEach(() => {
-  seen = new FairLine(rig.admin, NAME)
-  runner = rig.runner()
-})
-
-const stamp = (sequence: number, tombstoneThrough = 0) => ({ sequence, tombstoneThrough })
 const aliveAs = (clientId: string) => ({
   clientId,
   aliveForMs: 60_000,

@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { FairLine, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // The keys of a fair lock in Redis, byte for byte.
 
@@ -13,17 +12,10 @@ const PATIENCE_MS = 300_000
 const SLACK_MS = 3_000
 
 const rig = useRig()
-let line: FairLine
-let log: MessageLog
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  line = new FairLine(rig.admin, NAME)
-  log = await MessageLog.open(rig.connection(), rig.admin)
-  locks = await rig.client({ clientName: 'node', resyncInterval: 5_000 })
-  others = await rig.client({ clientName: 'other', resyncInterval: 7_000 })
-})
+const line = own(() => new FairLine(rig.admin, NAME))
+const log = own(() => MessageLog.open(rig.connection(), rig.admin))
+const locks = own(() => rig.client({ clientName: 'node', resyncInterval: 5_000 }))
+const others = own(() => rig.client({ clientName: 'other', resyncInterval: 7_000 }))
 
 describe('what a fair lock leaves in an empty Redis', () => {
   it('without a waiter: the hash alone, as for any lock; a release says nothing', async () => {

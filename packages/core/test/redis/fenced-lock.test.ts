@@ -1,27 +1,21 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   InvalidArgumentError,
   LockTimeoutError,
   NotLockOwnerError,
   type FencedLock,
   type Hold,
-  type LockClient,
 } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const rig = useRig()
 const keys = fencedKeys(rig)
-let locks: LockClient
-let lock: FencedLock
-
-beforeEach(async () => {
-  // Only messages can end a wait soon: no tick, and no lease that ends.
-  locks = await rig.client({ clientName: 'node', resyncInterval: 25_000 })
-  lock = locks.getFencedLock(NAME)
-})
+// Only messages can end a wait soon: no tick, and no lease that ends.
+const locks = own(() => rig.client({ clientName: 'node', resyncInterval: 25_000 }))
+const lock = own(() => locks.getFencedLock(NAME))
 
 describe('tokens of a fenced lock', () => {
   it('are 1 to 5 over mixed calls; a re-entry has that of its acquisition (I9)', async () => {

@@ -1,18 +1,14 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import { RedisUnavailableError, WrongTypeError, type LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
+import { RedisUnavailableError, WrongTypeError } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
 import { failureOf } from './support/losses.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 const rig = useRig()
 const keys = fencedKeys(rig)
 
 describe('what Redis refuses', () => {
-  let locks: LockClient
-
-  beforeEach(async () => {
-    locks = await rig.client()
-  })
+  const locks = own(() => rig.client())
 
   it('out of memory: acquires fail alone and in a batch, nothing is half done, release works', async () => {
     const [lock, held] = [locks.getFencedLock(NAME), await locks.getFencedLock('held').acquire()]

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { FaultProxy } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
-import { WrongTypeError, type FencedLock, type LockClient } from '../../src/index.js'
-import type { ScriptRunner } from '../../src/redis/script-runner.js'
+import type { FencedLock, LockClient } from '../../src/index.js'
 import { batchScript } from '../../src/redis/batch.js'
-import { acquireFencedCall, acquireFencedScript, getToken } from '../../src/scripts/fenced-lock.js'
+import { acquireFencedCall, acquireFencedScript } from '../../src/scripts/fenced-lock.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
 import { runsOf } from './support/requests.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 const OWNER = 'a~1:1'
 const OTHER = 'b~1:9'
@@ -18,12 +17,7 @@ const rig = useRig()
 const keys = fencedKeys(rig)
 
 describe('every RETURNS row of the scripts, by their twins', () => {
-  let runner: ScriptRunner
-
-  beforeEach(() => {
-    runner = rig.runner()
-  })
-
+  const runner = own(() => rig.runner())
   const acquireAs = (change: object = {}) =>
     runner.run(
       acquireFencedCall({
@@ -73,16 +67,6 @@ describe('every RETURNS row of the scripts, by their twins', () => {
     await give(OTHER)
     expect(await acquireAs()).toEqual({ kind: 'held', ttlMs: expect.any(Number), holder: OTHER, holds: 1 })
     await keys.expectOnly({ [OTHER]: '1' }, null)
-    await rig.admin.del(NAME)
-  })
-
-  it('get-token: the counter, and 0 without one', async () => {
-    const ask = () => getToken(runner, { lockName: NAME, key: NAME, tokenKey: TOKEN_KEY })
-    expect(await ask()).toBe('0')
-    await rig.admin.set(TOKEN_KEY, '9007199254740993')
-    expect(await ask()).toBe('9007199254740993')
-    await rig.admin.set(NAME, 'not a lock')
-    await expect(ask()).rejects.toThrow(WrongTypeError)
     await rig.admin.del(NAME)
   })
 })

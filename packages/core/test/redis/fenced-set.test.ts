@@ -14,12 +14,12 @@ let redis: Redis
 
 beforeEach(() => {
   redis = rig.connection()
+  rig.atEnd(() => rig.admin.del(KEY))
 })
 
 const write = (token: string, value: string, pxMs?: number) =>
   fencedSet(redis, { key: KEY, token, value, pxMs })
 const value = () => rig.admin.hget(KEY, 'value')
-const clear = () => rig.admin.del(KEY)
 
 describe('a guarded write', () => {
   it('is one hash at the key: value, token, and whose how-manieth write it was', async () => {
@@ -35,7 +35,6 @@ describe('a guarded write', () => {
         },
       },
     })
-    await clear()
   })
 
   it('with a smaller token is refused and changes nothing; with an equal or larger one it is accepted', async () => {
@@ -50,7 +49,6 @@ describe('a guarded write', () => {
     expect(await write('8', 'eight')).toEqual({ accepted: true, highestToken: '8' })
     expect(await write('7', 'late')).toEqual({ accepted: false, highestToken: '8' })
     expect(await value()).toBe('eight')
-    await clear()
   })
 
   it.each([
@@ -65,7 +63,6 @@ describe('a guarded write', () => {
     expect(await write(larger, 'second')).toEqual({ accepted: true, highestToken: larger })
     expect(await write(smaller, 'third')).toEqual({ accepted: false, highestToken: larger })
     expect(await value()).toBe('second')
-    await clear()
   })
 
   it('keeps any text as it is, from the empty one on', async () => {
@@ -73,7 +70,6 @@ describe('a guarded write', () => {
       expect((await write('1', text)).accepted).toBe(true)
       expect(await value()).toBe(text)
     }
-    await clear()
   })
 
   it('has the lifetime that it asks for, and without one no end, as SET', async () => {
@@ -81,7 +77,6 @@ describe('a guarded write', () => {
     await rig.expectTtl(KEY, 90_000)
     await write('1', 'b')
     expect(await rig.admin.pttl(KEY)).toBe(-1)
-    await clear()
   })
 
   it("has the client's keyPrefix, works through a flushed script cache and in a pipeline of many", async () => {
@@ -104,7 +99,6 @@ describe('a write that runs twice', () => {
     expect(await soon(write('5', 'once'))).toEqual({ accepted: true, highestToken: '5' })
     expect(fault.count).toBe(1)
     expect(await value()).toBe('once')
-    await clear()
   })
 
   it('late, after another of the same holder, does not bring the old value back', async () => {
@@ -116,7 +110,6 @@ describe('a write that runs twice', () => {
     expect(copy.count).toBe(0)
     await soon(copy.happened)
     expect(await value()).toBe('second')
-    await clear()
   })
 
   it('late, after the next holder wrote, is refused', async () => {
@@ -127,7 +120,6 @@ describe('a write that runs twice', () => {
     await write('6', 'new')
     await soon(copy.happened)
     expect(await rig.admin.hmget(KEY, 'token', 'value')).toEqual(['6', 'new'])
-    await clear()
   })
 
   it('counts by its writer: another process under the same token is not taken for a copy', async () => {
@@ -145,7 +137,6 @@ describe('a write that runs twice', () => {
     expect(await value()).toBe('of two')
     expect(await as('two', 1, 'a copy')).toEqual({ accepted: true, highestToken: '5' })
     expect(await value()).toBe('of two')
-    await clear()
   })
 })
 
@@ -159,7 +150,6 @@ describe('what is refused otherwise', () => {
     const before = await rig.admin.dumpBuffer(KEY)
     await expect(write('1', 'x')).rejects.toThrow(/(^|: )WRONGTYPE /)
     expect(await rig.admin.dumpBuffer(KEY)).toEqual(before)
-    await clear()
   })
 
   it('out of memory: the error of Redis, and the old value', async () => {
@@ -167,7 +157,6 @@ describe('what is refused otherwise', () => {
     await rig.outOfMemory(() => expect(write('2', 'new', 1_000)).rejects.toThrow(/OOM/))
     expect(await rig.admin.hmget(KEY, 'token', 'value')).toEqual(['1', 'old'])
     expect(await rig.admin.pttl(KEY)).toBe(-1)
-    await clear()
   })
 
   it.each([

@@ -5,9 +5,17 @@ import { failureOf } from './support/losses.js'
 import { eventually } from './support/rig.js'
 import { lostAt } from './support/behind.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const NOBODY = 'nobody~aaaaaaaaaaaaaaaaaaaaa:1'
+
+const rig = useRig({ redis: 'all' })
+const one = own(async () => {
+  const client = await rig.client()
+  client.on('lost', () => undefined)
+  return client
+})
+const other = own(() => rig.client())
 
 /** The name that a person copies from where it is shown. */
 const shownBy = async (locks: LockClient, name: string): Promise<string[]> => {
@@ -18,11 +26,7 @@ const shownBy = async (locks: LockClient, name: string): Promise<string[]> => {
 const ofOneLock = lockKinds.filter(({ locks }) => locks === 1)
 
 describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
-
   it('takes the lock from the holder that was shown, and tells it', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
-    one.on('lost', () => undefined)
     const hold = await kind.of(one, rig.name()).acquire()
     const told = lostAt(hold)
     const [holder] = await shownBy(other, rig.name())
@@ -34,7 +38,6 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
   })
 
   it('leaves the lock to a holder that came in since, and names it (I1)', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
     const lock = kind.of(one, rig.name())
     const first = await lock.acquire()
     const [holder = ''] = await shownBy(other, rig.name())
@@ -50,8 +53,6 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
   })
 
   it('forceUnlock in the holder’s own client loses the named hold before the call returns, and no other', async () => {
-    const one = await rig.client()
-    one.on('lost', () => undefined)
     const lock = kind.of(one, rig.name())
     const hold = await lock.acquire()
     const [holder] = await shownBy(one, rig.name())
@@ -63,8 +64,7 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
   })
 
   it('lets a waiter in', async () => {
-    const [one, other, third] = [await rig.client(), await rig.client(), await rig.client()]
-    one.on('lost', () => undefined)
+    const third = await rig.client()
     await kind.of(one, rig.name()).acquire()
     const waiting = kind.rivalOf(other, rig.name()).acquire()
     await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
@@ -75,11 +75,7 @@ describe.each(ofOneLock)('forceUnlock({ holder }): $name', (kind) => {
 })
 
 describe('forceUnlock({ holder })', () => {
-  const rig = useRig({ redis: 'all' })
-
   it('forceUnlock({ holder }) of one reader ends its hold alone, and the lock lasts as long as those of the others', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
-    one.on('lost', () => undefined)
     const lock = one.getReadWriteLock(rig.name())
     const long = await lock.readLock().acquire({ leaseMs: 60_000 })
     const short = await lock.readLock().acquire({ leaseMs: 20_000 })
@@ -96,8 +92,6 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('forceUnlock({ holder }) of a writer that also reads takes the write lock, and it reads on', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
-    one.on('lost', () => undefined)
     const theirs = other.getReadWriteLock(rig.name())
     await one.run(async () => {
       const lock = one.getReadWriteLock(rig.name())
@@ -115,8 +109,6 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('forceUnlock({ holder }) of a multi lock takes the member that this owner has, and the whole is lost with it', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
-    one.on('lost', () => undefined)
     const multi = (locks: LockClient) =>
       locks.getMultiLock(locks.getLock(rig.name()), locks.getLock(rig.name('second')))
     const hold = await multi(one).acquire()
@@ -130,7 +122,6 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('takes a hold that was handed over, as it was shown, and leaves any other', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
     const lock = one.getLock(rig.name())
     await handOver(await lock.acquire())
     const [holder = ''] = await shownBy(other, rig.name())
@@ -144,7 +135,6 @@ describe('forceUnlock({ holder })', () => {
   })
 
   it('by an object of another kind touches nothing of a lock that several own', async () => {
-    const one = await rig.client()
     const read = await one.getReadWriteLock(rig.name()).readLock().acquire()
     for (const lock of [one.getLock(rig.name()), one.getFairLock(rig.name())]) {
       await expect(lock.forceUnlock({ holder: read.owner })).rejects.toThrow(HolderChangedError)

@@ -1,8 +1,9 @@
 import { expect } from '@jest/globals'
 import type { Lock, LockClient } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
+import { fairKeys } from './support/fair-line.js'
 import { eventually, soon } from './support/rig.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 // Somebody else wrote under the names that Holdfast keeps beside a lock: another type, or values that make no sense.
 
@@ -10,15 +11,14 @@ const NAME = 'order:42'
 const LINE = `holdfast:line:{${NAME}}`
 const NOTE = `holdfast:note:{${NAME}}`
 const WRITERS = `holdfast:writers:{${NAME}}`
-const ARRIVALS = `holdfast:arrivals:{${NAME}}`
-const HEARTBEATS = `holdfast:heartbeats:{${NAME}}`
-const QUEUE = `redisson_lock_queue:{${NAME}}`
-const TIMES = `redisson_lock_timeout:{${NAME}}`
+const { queue: QUEUE, timeouts: TIMES, arrivals: ARRIVALS, heartbeats: HEARTBEATS } = fairKeys(NAME)
 const TOKEN = `redisson_lock_token:{${NAME}}`
 const CHANNEL = `redisson_lock__channel:{${NAME}}`
 
 const rig = useRig()
 const client = (options = {}) => rig.client({ resyncInterval: 20_000, describeHolds: true, ...options })
+const locks = own(() => client())
+const others = own(() => client())
 
 /** Something of another type than any of these is. */
 const spoil = (key: string) => rig.admin.xadd(key, '1-1', 'not', 'ours')
@@ -37,7 +37,6 @@ const plain: [string, (locks: LockClient) => Lock, string][] = [
 describe('something of another type', () => {
   it.each(plain)('as %s: it is taken, released and waited for, and that is left alone', async (...each) => {
     const [, of, key] = each
-    const [locks, others] = [await client(), await client()]
     await spoil(key)
     const hold = await of(locks).acquire()
     const rival = key === WRITERS ? others.getReadWriteLock(NAME).writeLock() : of(others)
@@ -58,7 +57,6 @@ describe('something of another type', () => {
 
   it.each(plain)('as %s, put there while it is held: the release works, and is no loss', async (...each) => {
     const [, of, key] = each
-    const locks = await client()
     const hold = await of(locks).acquire()
     await rig.admin.del(key)
     await spoil(key)
@@ -70,7 +68,6 @@ describe('something of another type', () => {
   const parts = [QUEUE, TIMES, ARRIVALS, HEARTBEATS]
 
   it.each(parts)('as %s: who waits for the fair lock is told so, and leaves nothing', async (key) => {
-    const locks = await client()
     await rig.admin.hset(NAME, 'java:1', 1)
     await spoil(key)
     const error = await outcomeOf(locks.getFairLock(NAME).acquire({ waitMs: 2_000 }))
@@ -83,7 +80,6 @@ describe('something of another type', () => {
   it.each(parts)(
     'as %s, put there while the fair lock is held: the release works, and is no loss',
     async (key) => {
-      const locks = await client()
       for (const end of ['release', 'force'] as const) {
         const hold = await locks.getFairLock(NAME).acquire()
         await spoil(key)
@@ -116,7 +112,6 @@ describe('the queue of a plain lock, with values that make no sense', () => {
   ]
 
   it.each(lines)('%s: the lock goes to nobody who is not there, with its message', async (_what, members) => {
-    const locks = await client()
     const listener = rig.connection()
     await listener.subscribe(CHANNEL)
     const heard = new Promise((resolve) => listener.once('message', (_channel, said) => resolve(said)))
@@ -130,7 +125,6 @@ describe('the queue of a plain lock, with values that make no sense', () => {
   })
 
   it('waiters come through all of it', async () => {
-    const [locks, others] = [await client(), await client()]
     const hold = await locks.getLock(NAME).acquire()
     for (const [, members] of lines) {
       await rig.admin.zadd(LINE, ...members)
@@ -165,7 +159,7 @@ describe('the queue of a fair lock, with values that make no sense', () => {
     '%s: a waiter comes through, and the lock goes to nobody who is not there',
     async (...each) => {
       const [, put] = each
-      const [locks, others] = [await client(), await client({ resyncInterval: 500 })]
+      const others = await client({ resyncInterval: 500 })
       const hold = await locks.getFairLock(NAME).acquire()
       await put()
       const waiting = others.getFairLock(NAME).acquire()
@@ -182,7 +176,6 @@ describe('tokens and counters that make no sense', () => {
   it.each(['-5', 'x', '1e300', '9223372036854775807'])(
     'a token %s: no lock, and nobody has it',
     async (token) => {
-      const locks = await client()
       await rig.admin.set(TOKEN, token)
       await expect(locks.getFencedLock(NAME).acquire({ waitMs: 0 })).rejects.toMatchObject({
         code: expect.stringMatching(/^(WRONG_TYPE|REDIS_UNAVAILABLE)$/) as unknown,
@@ -195,7 +188,6 @@ describe('tokens and counters that make no sense', () => {
   it.each(['1e300', '9'.repeat(400), '-'.repeat(2), '9007199254740993'])(
     'permits %s: WRONG_TYPE',
     async (value) => {
-      const locks = await client()
       await rig.admin.set(NAME, value)
       await expect(locks.getSemaphore(NAME).tryAcquire()).rejects.toMatchObject({ code: 'WRONG_TYPE' })
       expect(await rig.admin.get(NAME)).toBe(value)

@@ -1,21 +1,20 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import type { AnyLock, LockClient, LockHold } from '../../src/index.js'
+import { fairKeys } from './support/fair-line.js'
 import { MessageLog } from './support/message-log.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // A message that a lock was granted to a waiter counts only with what the waiter put in the queue. Without it, it is a doorbell.
 
 const NAME = 'order:42'
 const LINE = `holdfast:line:{${NAME}}`
-const ARRIVALS = `holdfast:arrivals:{${NAME}}`
-const HEARTBEATS = `holdfast:heartbeats:{${NAME}}`
+const { queue: QUEUE, timeouts: TIMES, arrivals: ARRIVALS, heartbeats: HEARTBEATS } = fairKeys(NAME)
 const CHANNEL = `redisson_lock__channel:{${NAME}}`
 const LIFE_MS = 40_000
 
 const rig = useRig()
-let locks: LockClient
-let others: LockClient
-let holder: LockHold
+const locks = own(() => rig.client({ resyncInterval: LIFE_MS / 2 }))
+const others = own(() => rig.client({ resyncInterval: LIFE_MS / 2 }))
 
 const tries = async (): Promise<number> => (await rig.server.commandStats()).get('evalsha') ?? 0
 
@@ -26,14 +25,12 @@ const kinds: [string, (locks: LockClient) => AnyLock, () => Promise<string | und
 
 describe.each(kinds)('%s', (kind, of, firstInLine) => {
   const isFair = kind === 'fair lock'
+  const holder = own(() => of(others).acquire())
   let waiting: Promise<LockHold>
   let owner: string
   let given: LockHold | undefined
 
   beforeEach(async () => {
-    locks = await rig.client({ resyncInterval: LIFE_MS / 2 })
-    others = await rig.client({ resyncInterval: LIFE_MS / 2 })
-    holder = await of(others).acquire()
     given = undefined
     waiting = of(locks).acquire()
     waiting.then(
@@ -106,8 +103,8 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
     const until = (await rig.now()) + LIFE_MS
     await rig.admin.multi().del(NAME).hset(NAME, owner, 1).pexpireat(NAME, until).exec()
     if (isFair) {
-      await rig.admin.lrem(`redisson_lock_queue:{${NAME}}`, 1, owner)
-      await rig.admin.zrem(`redisson_lock_timeout:{${NAME}}`, owner)
+      await rig.admin.lrem(QUEUE, 1, owner)
+      await rig.admin.zrem(TIMES, owner)
       await rig.admin.zrem(ARRIVALS, owner)
     }
     await say(`grant:${until}:${owner}`)
@@ -122,10 +119,6 @@ describe.each(kinds)('%s', (kind, of, firstInLine) => {
 describe('a waiter of an older version', () => {
   const OLD = 'old~123456789012345678901:7'
   const inbox = 'holdfast:client:old~123456789012345678901'
-
-  beforeEach(async () => {
-    others = await rig.client({ resyncInterval: LIFE_MS / 2 })
-  })
 
   it('in the queue of a plain lock is granted nothing, and hears what everybody hears', async () => {
     const hold = await others.getLock(NAME).acquire()
@@ -147,8 +140,8 @@ describe('a waiter of an older version', () => {
     await listener.subscribe(inbox)
     const log = await MessageLog.open(rig.connection(), rig.admin)
     const now = await rig.now()
-    await rig.admin.rpush(`redisson_lock_queue:{${NAME}}`, OLD)
-    await rig.admin.zadd(`redisson_lock_timeout:{${NAME}}`, now + LIFE_MS, OLD)
+    await rig.admin.rpush(QUEUE, OLD)
+    await rig.admin.zadd(TIMES, now + LIFE_MS, OLD)
     await rig.admin.zadd(ARRIVALS, now * 1000, OLD)
     await rig.admin.hset(HEARTBEATS, OLD.split(':')[0]!, `${now + LIFE_MS} ${now} gp`)
     await hold.release()

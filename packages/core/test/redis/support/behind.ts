@@ -18,9 +18,8 @@ export async function waitBehind<T = Hold>(
 const WITHIN_MS = 10_000
 
 /** The next event of a client. */
-export function nextEvent<E extends keyof LockEvents>(locks: LockClient, event: E): Promise<LockEvents[E]> {
-  return soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), WITHIN_MS)
-}
+export const nextEvent = <E extends keyof LockEvents>(locks: LockClient, event: E, withinMs = WITHIN_MS) =>
+  soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), withinMs)
 
 /** When a hold was lost, on the clock of `performance.now()`. */
 export function lostAt({ signal }: Pick<Hold, 'signal'>): Promise<number> {

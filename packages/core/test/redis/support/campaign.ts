@@ -1,4 +1,5 @@
 import type { Election, Term } from '../../../src/entries/election/index.js'
+import { signalled } from './rig.js'
 
 /** Resolves when the signal has aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
@@ -8,6 +9,17 @@ export function aborted(signal: AbortSignal): Promise<void> {
     }
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** A term that goes on until it is told to settle, whatever its signals say. Resolves when it has begun. */
+export async function lastingTerm(election: Election) {
+  const [begun, settle] = [signalled(), signalled()]
+  const over = election.lead(async () => {
+    begun.resolve()
+    await settle.promise
+  })
+  await begun.promise
+  return { term: election.term!, over, settle: settle.resolve }
 }
 
 /** A campaign whose terms go on until their signal aborts, to be looked at one by one. */

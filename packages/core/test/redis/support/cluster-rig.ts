@@ -11,30 +11,23 @@ import { Opened } from './opened.js'
 /** Longer than any test: what ends sooner was woken. */
 export const NO_TICK = { resyncInterval: 60_000, bareCalls: 'allow' } as const
 
+/** The name of every connection of a test, by which its leftovers are told. */
+const CONNECTION_NAME = 'of-the-test'
+
 /** A cluster of this file's own, what one test opened on it, and the check that the test left nothing there. */
 export class ClusterRig {
   cluster!: RedisCluster
   private readonly opened = new Opened()
-  private tests = 0
 
   async start(options: ClusterOptions): Promise<void> {
     this.cluster = await RedisCluster.start({ nodeTimeoutMs: 1_000, ...options })
   }
 
-  begin(): void {
-    this.tests += 1
-  }
-
-  get connectionName(): string {
-    return `test-${this.tests}`
-  }
-
   connection(options: { redisOptions?: object; [option: string]: unknown } = {}): Cluster {
-    const { connectionName } = this
     const cluster = new Cluster(this.cluster.endpoints, {
       clusterRetryStrategy: () => 20,
       ...options,
-      redisOptions: { connectionName, disconnectTimeout: 50, ...options.redisOptions },
+      redisOptions: { connectionName: CONNECTION_NAME, disconnectTimeout: 50, ...options.redisOptions },
     })
     return this.opened.connection(cluster)
   }
@@ -96,7 +89,7 @@ export class ClusterRig {
       const keys = (await node.command('KEYS', '*')) as string[]
       expect(keys.filter((key) => !staysByDesign(key))).toEqual([])
       await eventually(
-        async () => !String(await node.command('CLIENT', 'LIST')).includes(` name=${this.connectionName} `),
+        async () => !String(await node.command('CLIENT', 'LIST')).includes(` name=${CONNECTION_NAME} `),
       )
     }
     await Promise.all(this.running.map((node) => node.command('FLUSHALL').catch(() => undefined)))

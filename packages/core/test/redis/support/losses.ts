@@ -1,21 +1,11 @@
-import type { Hold, LockClient, LockEvents } from '../../../src/index.js'
+import type { Hold, LockClient } from '../../../src/index.js'
+import { nextEvent } from './behind.js'
 import { soon } from './rig.js'
 
 /** The next loss that a client reports, and when, on the clock of `performance.now`. */
-export function nextLoss(
-  locks: LockClient,
-  withinMs = 10_000,
-): Promise<{ event: LockEvents['lost']; atMs: number }> {
-  return soon(
-    new Promise((resolve) => {
-      const listener = (event: LockEvents['lost']): void => {
-        locks.off('lost', listener)
-        resolve({ event, atMs: performance.now() })
-      }
-      locks.on('lost', listener)
-    }),
-    withinMs,
-  )
+export async function nextLoss(locks: LockClient, withinMs?: number) {
+  const event = await nextEvent(locks, 'lost', withinMs)
+  return { event, atMs: performance.now() }
 }
 
 /** How a call failed; fails itself when it did not. */

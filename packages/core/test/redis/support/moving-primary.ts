@@ -3,27 +3,19 @@ import { FaultProxy, RedisReplication, type RedisServer } from '@holdfast/faults
 import type { Redis } from 'ioredis'
 import type { LockClient, LockClientOptions } from '../../../src/index.js'
 import { carrierOf, connectionTo } from './carrier.js'
-import { eventually } from './rig.js'
+import { channelOf, eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
 import { Opened } from './opened.js'
 
 /** A primary and a replica for one test alone, behind one address that goes with the primary. */
 export class MovingPrimary {
-  private group: RedisReplication | undefined
-  private address: FaultProxy | undefined
+  replication!: RedisReplication
+  proxy!: FaultProxy
   private readonly opened = new Opened()
 
   async begin(): Promise<void> {
-    this.group = await RedisReplication.start()
-    this.address = await FaultProxy.start(this.group.primary)
-  }
-
-  get replication(): RedisReplication {
-    return running(this.group)
-  }
-
-  get proxy(): FaultProxy {
-    return running(this.address)
+    this.replication = await RedisReplication.start()
+    this.proxy = await FaultProxy.start(this.primary)
   }
 
   get primary(): RedisServer {
@@ -58,9 +50,8 @@ export class MovingPrimary {
   }
 
   async someoneWaitsFor(name: string): Promise<void> {
-    const channel = `redisson_lock__channel:{${name}}`
     await eventually(async () =>
-      ((await this.primary.command('PUBSUB', 'CHANNELS')) as string[]).includes(channel),
+      ((await this.primary.command('PUBSUB', 'CHANNELS')) as string[]).includes(channelOf(name)),
     )
   }
 
@@ -80,13 +71,6 @@ export class MovingPrimary {
       await this.replication.stop()
     }
   }
-}
-
-function running<T>(part: T | undefined): T {
-  if (part === undefined) {
-    throw new Error('The servers run during a test only.')
-  }
-  return part
 }
 
 /** To be called at the top of a describe block. */

@@ -4,7 +4,7 @@ import type { LockClient, LockClientOptions, RedLock, RedLockOptions } from '../
 import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
 import { Opened } from './opened.js'
-import { eventually } from './rig.js'
+import { channelOf, eventually } from './rig.js'
 
 /** One independent Redis, and the wire to it. */
 export interface Node {
@@ -71,10 +71,9 @@ export class Nodes {
 
   /** Resolves when a client listens at the first node to what is said about a lock. */
   heard(name: string): Promise<void> {
-    const channel = `redisson_lock__channel:{${name}}`
     return eventually(async () => {
-      const [, count] = (await this.at(0).server.command('PUBSUB', 'NUMSUB', channel)) as [string, number]
-      return count === 1
+      const reply = await this.at(0).server.command('PUBSUB', 'NUMSUB', channelOf(name))
+      return (reply as [string, number])[1] === 1
     })
   }
 

@@ -5,7 +5,7 @@ import type { LockClient, LockClientOptions } from '../../../src/index.js'
 import { hashSlot } from '../../../src/redis/hash-slot.js'
 import { carrierOf, carrierPackage, connectionTo, targetAt } from './carrier.js'
 import { topology } from './given-topology.js'
-import { eventually } from './rig.js'
+import { channelOf, eventually } from './rig.js'
 import { staysByDesign } from './lasting-keys.js'
 import { Opened } from './opened.js'
 
@@ -134,8 +134,7 @@ export class Place {
 
   /** Resolves when a waiter listens to what is said about the lock. */
   async heard(rawName: string): Promise<void> {
-    const channel = `redisson_lock__channel:${rawName.includes('{') ? rawName : `{${rawName}}`}`
-    await eventually(async () => (await this.listeners(channel)) > 0, 15_000)
+    await eventually(async () => (await this.listeners(channelOf(rawName))) > 0, 15_000)
   }
 
   /** The server that has the lock. */

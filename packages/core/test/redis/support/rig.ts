@@ -192,8 +192,7 @@ export class Rig {
 
   /** Resolves when so many clients listen to what is said about a lock. */
   heard(name: string, count = 1): Promise<void> {
-    const channel = `redisson_lock__channel:${name.includes('{') ? name : `{${name}}`}`
-    return eventually(async () => (await this.listeners(channel)) === count)
+    return eventually(async () => (await this.listeners(channelOf(name))) === count)
   }
 
   /** Does something while Redis has no memory for what may be refused. */
@@ -327,6 +326,10 @@ export function own<Own extends object>(make: () => Own | Promise<Own>): Own {
   })
   return standIn(() => made)
 }
+
+/** The channel on which the end of a lock is told, by hand: `keys.ts` is what is tested. */
+export const channelOf = (rawName: string): string =>
+  `redisson_lock__channel:${rawName.includes('{') ? rawName : `{${rawName}}`}`
 
 /** To be called at the top of a test file, or of a describe block. */
 export function useRig(options: RigOptions = {}): Rig {
