@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Hold, LockClient } from '../../src/index.js'
+import type { Hold } from '../../src/index.js'
 import { FairLine } from './support/fair-line.js'
 import { JavaClient } from './support/java-client.js'
 import { JavaFairClient } from './support/java-fair-client.js'
 import { useLockWorkers } from './support/lock-workers.js'
-import { eventually, sleep, soon, useRig } from './support/rig.js'
+import { eventually, own, sleep, soon, useRig } from './support/rig.js'
 
 // A waiter of ours dies or is stopped in the queue, and a Java client waits behind it: it hears Redisson's message, or it
 // would sleep until the end of the lease that it was told of. Java is a bare subscription here.
@@ -18,12 +18,10 @@ const WITHIN_MS = 2 * RESYNC_MS + 1_000
 
 const rig = useRig()
 const start = useLockWorkers()
-let locks: LockClient
+const beating = () => rig.client({ resyncInterval: RESYNC_MS })
+const locks = own(beating)
+const line = own(() => new FairLine(rig.admin, NAME))
 let holder: Hold
-
-beforeEach(async () => {
-  locks = await rig.client({ resyncInterval: RESYNC_MS })
-})
 
 const worker = () =>
   start({ HOLDFAST_TEST_WORKER_REDIS: rig.server.url, HOLDFAST_TEST_RESYNC: `${RESYNC_MS}` })
@@ -42,6 +40,7 @@ async function message(channel: string, withinMs = WITHIN_MS): Promise<() => Pro
 describe('a plain lock for which a Java thread waits', () => {
   const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
   const stands = (count: number) => eventually(async () => (await lineUp()).length === count)
+  const java = own(() => new JavaClient(rig.admin))
 
   beforeEach(async () => {
     holder = await locks.getLock(NAME).acquire()
@@ -58,7 +57,6 @@ describe('a plain lock for which a Java thread waits', () => {
     await holder.release()
     expect(await heard()).toBe('0')
     expect(performance.now() - before).toBeLessThan(2 * RESYNC_MS - 100)
-    const java = new JavaClient(rig.admin)
     expect(await java.acquire(NAME)).toBeNull()
     await java.unlock(NAME)
   })
@@ -78,7 +76,6 @@ describe('a plain lock for which a Java thread waits', () => {
     await holder.release()
     expect(Object.keys(await rig.admin.hgetall(NAME))).toEqual([inFront])
     expect(await heard()).toBe('0')
-    const java = new JavaClient(rig.admin)
     expect(await java.acquire(NAME)).toBeNull()
     await java.unlock(NAME)
     stopped.resume()
@@ -87,7 +84,7 @@ describe('a plain lock for which a Java thread waits', () => {
   })
 
   it('is not announced again when the waiter used what it was granted', async () => {
-    const first = await rig.client({ resyncInterval: RESYNC_MS })
+    const first = await beating()
     const waiting = first.getLock(NAME).acquire()
     await stands(1)
     await holder.release()
@@ -98,9 +95,8 @@ describe('a plain lock for which a Java thread waits', () => {
   })
 
   it('is looked at again after an outage (I4)', async () => {
-    const proxy = await rig.proxy()
     const options = { resyncInterval: RESYNC_MS, commandTimeout: 150 }
-    const far = await rig.client(options, rig.connection({}, proxy))
+    const { proxy, locks: far } = await rig.proxied(options)
     await holder.release()
     holder = await far.getLock(NAME).acquire()
     const stopped = await worker()
@@ -122,12 +118,9 @@ describe('a plain lock for which a Java thread waits', () => {
 })
 
 describe('a fair lock for which a Java thread waits', () => {
-  let line: FairLine
-  let java: JavaFairClient
+  const java = own(() => new JavaFairClient(rig.admin, NAME))
 
   beforeEach(async () => {
-    line = new FairLine(rig.admin, NAME)
-    java = new JavaFairClient(rig.admin, NAME)
     holder = await line.lockOf(locks).acquire()
   })
 
@@ -170,8 +163,6 @@ describe('a fair lock for which a Java thread waits', () => {
 })
 
 describe('a fair lock whose waiters have lost the connection that hears', () => {
-  const beating = () => rig.client({ resyncInterval: RESYNC_MS })
-
   const hearing = async (): Promise<string[]> => {
     const list = String(await rig.admin.call('CLIENT', 'LIST', 'TYPE', 'pubsub'))
     return [...list.matchAll(/^id=(\d+) /gm)].map(([, id]) => id!)
@@ -186,7 +177,6 @@ describe('a fair lock whose waiters have lost the connection that hears', () => 
   }
 
   it('goes to the next who hears; whoever lives after all comes back to its place (I10)', async () => {
-    const line = new FairLine(rig.admin, NAME)
     holder = await line.lockOf(locks).acquire()
     const { client, silence } = await mutable()
     const silent = await line.join('silent', client)
@@ -200,7 +190,6 @@ describe('a fair lock whose waiters have lost the connection that hears', () => 
   })
 
   it('keeps its order where nobody hears (I10)', async () => {
-    const line = new FairLine(rig.admin, NAME)
     const [one, two] = [await beating(), await beating()]
     holder = await line.lockOf(locks).acquire()
     const standing = await line.joinAll(['a', 'b', 'c', 'd'], (label) => (label < 'c' ? one : two))

@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { AnyLock, LockClient, LockTimeoutError } from '../../src/index.js'
 import type { ScriptRunner } from '../../src/redis/script-runner.js'
 import { acquire, releaseCall } from '../../src/scripts/lock.js'
 import { outcomeOf } from './support/behind.js'
 import { JavaClient } from './support/java-client.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { eventually, sleep, useRig } from './support/rig.js'
+import { eventually, own, sleep, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 // A client with `describeHolds` notes its holds, and others hear of it.
@@ -19,13 +19,8 @@ const SLACK_MS = 3_000
 
 const rig = useRig()
 const warnings = useWarnings()
-let locks: LockClient
-let others: LockClient
-
-beforeEach(async () => {
-  locks = await rig.client({ clientName: 'orders', describeHolds: () => TRACE })
-  others = await rig.client({ clientName: 'others' })
-})
+const locks = own(() => rig.client({ clientName: 'orders', describeHolds: () => TRACE }))
+const others = own(() => rig.client({ clientName: 'others' }))
 
 const noted = lockKinds.filter(({ name }) => name !== 'read lock')
 

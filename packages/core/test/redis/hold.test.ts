@@ -16,7 +16,7 @@ import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { Stalls } from './support/stalls.js'
-import { describe, it, useRig } from './support/together.js'
+import { describe, it, own, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
 function reasonOf(hold: LockHold): unknown {
@@ -28,6 +28,8 @@ function lostEvents(locks: LockClient): LockEvents['lost'][] {
   locks.on('lost', (event) => events.push(event))
   return events
 }
+
+const rig = useRig({ redis: 'all' })
 
 describeAlone('hold: a loss, and what the process is warned of', () => {
   const rig = useRigAlone({ redis: 'all' })
@@ -206,8 +208,6 @@ describe('hold: loss while Redis is silent', () => {
 })
 
 describe('hold: loss', () => {
-  const rig = useRig({ redis: 'all' })
-
   it('a deleted key is noticed by the next renewal, and told once as an event', async () => {
     const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const events = lostEvents(locks)
@@ -270,11 +270,12 @@ describe('hold: loss', () => {
 })
 
 describe.each(lockKinds)('hold, taken away: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const others = own(() => rig.client())
 
   it('a key that was deleted and taken by somebody else is noticed by the next renewal, which leaves it alone (I6)', async () => {
-    const [locks, others] = [await rig.client({ lockWatchdogTimeout: 3_000 }), await rig.client()]
-    const hold = await kind.of(locks, rig.name()).acquire()
+    const watched = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const hold = await kind.of(watched, rig.name()).acquire()
     const abortedAt = lostAt(hold)
     await kind.vanish(rig.admin, rig.name())
     const next = await kind.rivalOf(others, rig.name()).acquire({ leaseMs: 20_000 })
@@ -287,7 +288,6 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   })
 
   it('verify sees that somebody else has it, or another thing has its name', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
     const hold = await kind.of(locks, rig.name()).acquire()
     await kind.vanish(rig.admin, rig.name())
     const next = await kind.rivalOf(others, rig.name()).acquire()
@@ -300,7 +300,6 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   })
 
   it('forceUnlock by another client aborts the signal of every level by message, long before a renewal', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
     const holds = await locks.run(async () => {
       const lock = kind.of(locks, rig.name())
       return [await lock.lock(), ...(kind.reenters ? [await lock.lock()] : [])]
@@ -312,26 +311,23 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
   })
 
   it("forceUnlock by the holder's own client aborts the signal before it resolves", async () => {
-    const locks = await rig.client()
     const hold = await kind.of(locks, rig.name()).acquire()
     await kind.of(locks, rig.name()).forceUnlock()
     expect(reasonOf(hold)).toBe('forced')
   })
 
   it('a client made without connect hears of forceUnlock too', async () => {
-    const locks = rig.clientNow()
-    const other = await rig.client()
-    const hold = await kind.of(locks, rig.name()).acquire()
-    const inbox = `holdfast:client:${locks.clientId}`
+    const unconnected = rig.clientNow()
+    const hold = await kind.of(unconnected, rig.name()).acquire()
+    const inbox = `holdfast:client:${unconnected.clientId}`
     await eventually(async () => (await rig.admin.pubsub('CHANNELS', inbox)).length === 1)
     const abortedAt = lostAt(hold)
-    await kind.of(other, rig.name()).forceUnlock()
+    await kind.of(others, rig.name()).forceUnlock()
     await abortedAt
     expect(reasonOf(hold)).toBe('forced')
   })
 
   it('a fixed lease that runs out aborts the signal before Redis lets go, and emits lost (I3)', async () => {
-    const locks = await rig.client()
     const events = lostEvents(locks)
     const stalls = new Stalls()
     const startedAt = performance.now()
@@ -348,11 +344,11 @@ describe.each(lockKinds)('hold, taken away: $name', (kind) => {
 })
 
 describe('hold: what the handle does', () => {
-  const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => locks.getLock(rig.name()))
 
   it('ensure is local: it passes while that much trust is left, and throws LockLostError otherwise', async () => {
-    const locks = await rig.client()
-    const hold = await locks.getLock(rig.name()).acquire()
+    const hold = await lock.acquire()
     hold.ensure()
     hold.ensure(20_000)
     expect(hold.trustedForMs).toBeGreaterThan(20_000)
@@ -369,8 +365,7 @@ describe('hold: what the handle does', () => {
   })
 
   it('ensure of a fixed lease counts down, and does not ask Redis', async () => {
-    const locks = await rig.client()
-    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 5_000 })
+    const hold = await lock.acquire({ leaseMs: 5_000 })
     hold.ensure(4_000)
     await sleep(1_100)
     expect(() => hold.ensure(4_000)).toThrow(LockLostError)
@@ -378,8 +373,6 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend prolongs a fixed lease, in Redis and in local trust, and never shortens one', async () => {
-    const locks = await rig.client()
-    const lock = locks.getLock(rig.name())
     const hold = await lock.acquire({ leaseMs: 1_000 })
     await hold.extend(10_000)
     expect(await lock.remainTimeToLive()).toBeGreaterThan(9_000)
@@ -395,8 +388,7 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend does not bring back what is gone (I6)', async () => {
-    const locks = await rig.client()
-    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 5_000 })
+    const hold = await lock.acquire({ leaseMs: 5_000 })
     await rig.admin.del(rig.name())
     await expect(hold.extend(10_000)).rejects.toThrow(LockLostError)
     expect(hold.signal.aborted).toBe(true)
@@ -404,16 +396,14 @@ describe('hold: what the handle does', () => {
   })
 
   it('extend keeps a watched hold watched', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
-    const hold = await locks.getLock(rig.name()).acquire()
+    const watched = await rig.client({ lockWatchdogTimeout: 3_000 })
+    const hold = await watched.getLock(rig.name()).acquire()
     await hold.extend(3_500)
     await renewed(hold)
     expect(await hold.release()).toBe('released')
   })
 
   it('release answers still-held, released, already-released and lost', async () => {
-    const locks = await rig.client()
-    const lock = locks.getLock(rig.name())
     await locks.run(async () => {
       const [outer, inner] = [await lock.acquire(), await lock.acquire()]
       expect([outer.count, inner.count, inner.lockName]).toEqual([2, 2, rig.name()])
@@ -432,8 +422,6 @@ describe('hold: what the handle does', () => {
   })
 
   it('releases at the same time end one level each, whatever their order (I2)', async () => {
-    const locks = await rig.client()
-    const lock = locks.getLock(rig.name())
     await locks.run(async () => {
       const holds = [await lock.acquire(), await lock.acquire(), await lock.acquire()]
       const outcomes = await Promise.all(holds.map((hold) => hold.release()))
@@ -444,18 +432,16 @@ describe('hold: what the handle does', () => {
   })
 
   it('a released hold never aborts its signal', async () => {
-    const locks = await rig.client()
-    const hold = await locks.getLock(rig.name()).acquire({ leaseMs: 1_000 })
+    const hold = await lock.acquire({ leaseMs: 1_000 })
     const { signal } = hold
     await hold.release()
     await sleep(1_100)
-    await locks.getLock(rig.name()).forceUnlock()
+    await lock.forceUnlock()
     await locks.close()
     expect(signal.aborted).toBe(false)
   })
 
   it('await using releases the lock', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
     {
       await using hold = await lock.acquire()
       hold.ensure()
@@ -465,7 +451,6 @@ describe('hold: what the handle does', () => {
   })
 
   it('await using of a hold that was lost throws LockLostError, of one that was released it does not', async () => {
-    const lock = (await rig.client()).getLock(rig.name())
     const block = async (inside: (hold: LockHold) => Promise<unknown>): Promise<string> => {
       await using hold = await lock.acquire()
       await inside(hold)
@@ -478,17 +463,16 @@ describe('hold: what the handle does', () => {
 })
 
 describe.each(lockKinds)('hold, withLock: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => kind.of(locks, rig.name()))
 
   it('gives what the callback returns, sync or not, and frees the lock', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     expect(await lock.withLock(() => 'sync')).toBe('sync')
     expect(await lock.withLock(async () => Promise.resolve('async'))).toBe('async')
     expect(await lock.isLocked()).toBe(false)
   })
 
   it('the error of the callback wins, sync or not, and the lock is free', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     const mine = new Error('mine')
     const throwing = (): void => {
       throw mine
@@ -499,7 +483,6 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   })
 
   it('the error of the callback wins also when the lock was lost', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     const mine = new Error('mine')
     const work = async (): Promise<void> => {
       await lock.forceUnlock()
@@ -511,7 +494,6 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   it.each(['noticed', 'not yet noticed'])(
     'a callback that succeeded although the lock was lost, %s: LockLostError with the result',
     async (how) => {
-      const lock = kind.of(await rig.client(), rig.name())
       const work = async (hold: LockHold): Promise<string> => {
         await kind.vanish(rig.admin, rig.name())
         if (how === 'noticed') {
@@ -526,7 +508,6 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   )
 
   it('the lock is still held while an async callback goes on, and a released hold is no error', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     await lock.withLock(async (hold) => {
       await sleep(20)
       expect(await lock.isHeldByCurrentContext()).toBe(true)
@@ -536,15 +517,14 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
   })
 
   it('without getting the lock the callback does not run', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
-    const held = await kind.rivalOf(others, rig.name()).acquire()
+    const held = await kind.rivalOf(await rig.client(), rig.name()).acquire()
     let ran = false
     const work = (): void => {
       ran = true
     }
-    await expect(kind.of(locks, rig.name()).withLock(work, { waitMs: 100 })).rejects.toThrow(LockTimeoutError)
+    await expect(lock.withLock(work, { waitMs: 100 })).rejects.toThrow(LockTimeoutError)
     const abort = new AbortController()
-    const waiting = kind.of(locks, rig.name()).withLock(work, { signal: abort.signal })
+    const waiting = lock.withLock(work, { signal: abort.signal })
     abort.abort()
     await expect(waiting).rejects.toBe(abort.signal.reason)
     await held.release()
@@ -553,11 +533,10 @@ describe.each(lockKinds)('hold, withLock: $name', (kind) => {
 })
 
 describe.each(lockKinds)('hold, close: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => kind.of(locks, rig.name()))
 
   it('refuses new calls from its first moment', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const closing = locks.close()
     const calls = [
       () => lock.lock(),
@@ -579,8 +558,6 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('waiters end with ClientClosedError while the holder still has its grace', async () => {
-    const locks = await rig.client()
-    const lock = kind.of(locks, rig.name())
     const hold = await lock.acquire()
     const waiters = [
       lock.lock(),
@@ -612,7 +589,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('after the grace the signal aborts first, and then the lock is free', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
+    const others = await rig.client()
     const events = lostEvents(locks)
     const order: string[] = []
     const holds = await Promise.all(['one', 'other'].map((each) => kind.of(locks, rig.name(each)).acquire()))
@@ -635,8 +612,7 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
   })
 
   it('is safe twice, also at once and by await using', async () => {
-    const locks = await rig.client()
-    await kind.of(locks, rig.name()).acquire()
+    await lock.acquire()
     await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
     await locks.close()
     {
@@ -680,10 +656,10 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
 })
 
 describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
+  const locks = own(() => rig.client())
+  const lock = own(() => kind.of(locks, rig.name()))
 
   it('a signal that has aborted already ends the call with its reason, and nothing is taken', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     const reason = { any: 'thing' }
     const signal = AbortSignal.abort(reason)
     const calls = [
@@ -699,9 +675,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort while waiting ends the wait with the reason of the signal', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
-    const held = await kind.rivalOf(others, rig.name()).acquire()
-    const lock = kind.of(locks, rig.name())
+    const held = await kind.rivalOf(await rig.client(), rig.name()).acquire()
     const waiting = nextEvent(locks, 'waiting')
     const plain = new AbortController()
     const custom = new AbortController()
@@ -723,7 +697,6 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('an abort after the lock was got changes nothing', async () => {
-    const lock = kind.of(await rig.client(), rig.name())
     const abort = new AbortController()
     const hold = await lock.acquire({ signal: abort.signal })
     abort.abort()
@@ -733,9 +706,7 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('waiters that gave up leave no subscription, no queue and no lock within a second (I8)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
-    const lock = kind.of(locks, rig.name())
-    const held = await kind.rivalOf(others, rig.name()).acquire()
+    const held = await kind.rivalOf(await rig.client(), rig.name()).acquire()
     const waiting = (): Promise<number> => kind.waiting(rig.admin, rig.name())
     const abort = new AbortController()
     const waits = Promise.allSettled([
@@ -754,13 +725,13 @@ describe.each(lockKinds)('hold, abort signals: $name', (kind) => {
   })
 
   it('a waiter that leaves does not swallow the wake-up: the next in line gets the lock (I4)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 60_000 })]
+    const others = await rig.client({ resyncInterval: 60_000 })
     const held = await kind.rivalOf(locks, rig.name()).acquire()
-    const lock = kind.of(others, rig.name())
+    const theirs = kind.of(others, rig.name())
     const waiting = nextEvent(others, 'waiting')
     const abort = new AbortController()
-    const first = lock.acquire({ signal: abort.signal })
-    const second = lock.acquire()
+    const first = theirs.acquire({ signal: abort.signal })
+    const second = theirs.acquire()
     await waiting
     await eventually(async () => (await kind.waiting(rig.admin, rig.name())) > 0)
     const released = held.release()

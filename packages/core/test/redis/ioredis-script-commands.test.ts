@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { once } from 'node:events'
 import { LockClient } from '../../src/index.js'
@@ -17,14 +17,10 @@ interface TracedCommand {
 }
 
 const rig = useRig()
-const clients: Redis[] = []
-afterEach(async () => {
-  await Promise.all(clients.splice(0).map((each) => each.quit().catch(() => undefined)))
-})
 
 function open(options: object = {}): Redis {
   const client = new Redis(rig.server.port, '127.0.0.1', options)
-  clients.push(client)
+  rig.atEnd(() => client.quit().catch(() => undefined))
   return client
 }
 

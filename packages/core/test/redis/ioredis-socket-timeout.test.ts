@@ -6,9 +6,10 @@ const rig = useRig()
 
 // That of node-redis ends idle connections too.
 it('a half-open connection costs nothing with the socketTimeout of ioredis, which replaces it in time', async () => {
-  const proxy = await rig.proxy()
-  const connection = rig.connection({ socketTimeout: 200 }, proxy)
-  const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS, commandTimeout: 200 }, connection)
+  const { proxy, locks } = await rig.proxied(
+    { lockWatchdogTimeout: LEASE_MS, commandTimeout: 200 },
+    { socketTimeout: 200 },
+  )
   const lost: string[] = []
   locks.on('lost', ({ lockName, error }) => lost.push(`${lockName} ${error.reason}`))
   const hold = await locks.getLock('held').acquire()

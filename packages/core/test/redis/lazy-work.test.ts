@@ -6,14 +6,16 @@ import { getElection } from '../../src/entries/election/index.js'
 import type { LockClient } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { type Rig, useRig } from './support/rig.js'
+import { useRig } from './support/rig.js'
+
+const rig = useRig({ redis: 'all' })
 
 type Work = () => unknown
 type Taker = (locks: LockClient, name: string, work: Work) => unknown
 
 /** Semaphores stay: each test looks that all permits are there, and removes them. */
 const permits = (name: string): string => `${name}:permits`
-const whole = async (rig: Rig): Promise<void> => {
+const whole = async (): Promise<void> => {
   for (const key of (await rig.keysLeft()).filter((each) => each.endsWith(':permits'))) {
     expect(await rig.admin.get(key)).toBe('1')
     await rig.admin.del(key)
@@ -77,8 +79,6 @@ if (map) {
 }
 
 describe('work that is done when its result is read', () => {
-  const rig = useRig({ redis: 'all' })
-
   it.each(Object.entries({ ...underLock, ...others, ...withoutResult }))(
     'is refused by %s, which has released what it took',
     async (_, take) => {
@@ -92,7 +92,7 @@ describe('work that is done when its result is read', () => {
         expect((failure as Error).message).toMatch(/after the function has ended.*await lock\.acquire\(\)/)
         expect(await locks.getLock(name).isLocked()).toBe(false)
       }
-      await whole(rig)
+      await whole()
     },
   )
 
@@ -113,8 +113,6 @@ describe('work that is done when its result is read', () => {
 })
 
 describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma', () => {
-  const rig = useRig({ redis: 'all' })
-
   it.each(Object.entries({ ...underLock, ...others }))(
     'is started once by %s, in its context, and before it ends',
     async (how, take) => {
@@ -140,7 +138,7 @@ describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma
       expect(await take(locks, name, query)).toBe('rows')
       expect(seen).toEqual([true, true])
       expect(await lock.isLocked()).toBe(false)
-      await whole(rig)
+      await whole()
     },
   )
 })

@@ -6,12 +6,11 @@ import { eventually, useRig } from './support/rig.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { redLockOf, useNodes } from './support/nodes.js'
 
+const rig = useRig({ redis: 'all' })
 // Longer than any stand-still of a machine that is busy with other tests.
 const OWN_MS = 3_000
 
 describe('a lease of a call that is renewed, of each kind of lock', () => {
-  const rig = useRig({ redis: 'all' })
-
   itAtOnce(
     'is the lease of its own, in Redis and in what is trusted, and is renewed until the release',
     lockKinds,
@@ -32,8 +31,6 @@ describe('a lease of a call that is renewed, of each kind of lock', () => {
 })
 
 describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry: $name', (kind) => {
-  const rig = useRig({ redis: 'all' })
-
   it.each<[string, AcquireOptions, AcquireOptions]>([
     ['a longer one inside', { leaseMs: OWN_MS, renew: true }, { leaseMs: 10 * OWN_MS, renew: true }],
     ['the usual one inside', { leaseMs: OWN_MS, renew: true }, {}],
@@ -56,8 +53,6 @@ describe.each(reentrantKinds)('a lease of a call that is renewed, and a re-entry
 })
 
 describe('a lease of a call that is renewed', () => {
-  const rig = useRig({ redis: 'all' })
-
   it('does not become that of the next caller here, nor of a local re-entry', async () => {
     const locks = await rig.client({ localReentry: true })
     const lock = locks.getLock(rig.name())

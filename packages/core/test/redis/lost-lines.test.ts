@@ -1,9 +1,8 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../src/index.js'
+import { describe, expect, it } from '@jest/globals'
 import { itAtOnce } from './support/at-once.js'
-import { FairLine, fairKeys, served, type Standing } from './support/fair-line.js'
+import { FairLine, fairKeys, served } from './support/fair-line.js'
 import { JavaFairClient } from './support/java-fair-client.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // Parts of a line that vanish by themselves: a DEL, a RENAME, an eviction. Waiters rebuild them (I10).
 
@@ -22,20 +21,18 @@ const losses = Array.from({ length: 15 }, (_, i) => PARTS.filter((_part, bit) =>
 )
 
 const rig = useRig()
-let one: LockClient
-let two: LockClient
-let third: LockClient
-
 const client = () => rig.client({ resyncInterval: HEARTBEAT_MS })
-
-beforeEach(async () => {
-  ;[one, two, third] = [await client(), await client(), await client()]
-})
+const [one, two, third] = [own(client), own(client), own(client)]
 
 const keysOf = (line: FairLine, parts: readonly Part[]): string[] => parts.map((part) => line.keys[part])
 const ttls = (line: FairLine) => Promise.all(keysOf(line, PARTS).map((key) => rig.admin.pttl(key)))
-const standing = (line: FairLine): Promise<Standing[]> =>
-  line.joinAll(['a', 'b', 'c', 'd'], (label) => ('ac'.includes(label) ? one : two))
+/** A lock that the third client holds, and four who wait for it. */
+const standing = async (name: string) => {
+  const line = new FairLine(rig.admin, name)
+  const holder = await line.lockOf(third).acquire()
+  const waiters = await line.joinAll(['a', 'b', 'c', 'd'], (label) => ('ac'.includes(label) ? one : two))
+  return { line, holder, waiters }
+}
 const isGone = async (line: FairLine): Promise<boolean> =>
   (await rig.admin.exists(line.name, ...keysOf(line, PARTS))) === 0
 
@@ -44,9 +41,7 @@ describe('a fair lock of which Redis has lost a part of the queue', () => {
     'held: the queue is rebuilt within two heartbeats, with an end for each key (I8, I10)',
     losses,
     async ({ name, parts }) => {
-      const line = new FairLine(rig.admin, name)
-      const holder = await line.lockOf(third).acquire()
-      const waiters = await standing(line)
+      const { line, holder, waiters } = await standing(name)
       const owners = waiters.map(({ owner }) => owner)
       await rig.admin.del(...keysOf(line, parts))
       await eventually(async () => {
@@ -70,9 +65,7 @@ describe('a fair lock of which Redis has lost a part of the queue', () => {
     'free: all are served in order within two heartbeats (I4, I10)',
     losses,
     async ({ name, parts }) => {
-      const line = new FairLine(rig.admin, name)
-      await line.lockOf(third).acquire()
-      const waiters = await standing(line)
+      const { line, waiters } = await standing(name)
       await rig.admin.del(name, ...keysOf(line, parts))
       // Where anything is left it tells a newcomer that others are first.
       const newcomer = parts.length < PARTS.length ? line.lockOf(await client()).acquire() : undefined
@@ -87,9 +80,7 @@ describe('a fair lock of which Redis has lost a part of the queue', () => {
     'released at once: nobody sleeps beside the free lock (I4, I8)',
     losses,
     async ({ name, parts }) => {
-      const line = new FairLine(rig.admin, name)
-      const holder = await line.lockOf(third).acquire()
-      const waiters = await standing(line)
+      const { line, holder, waiters } = await standing(name)
       await rig.admin.del(...keysOf(line, parts))
       await holder.release()
       await soon(served(waiters), WITHIN_MS)
@@ -99,9 +90,7 @@ describe('a fair lock of which Redis has lost a part of the queue', () => {
   )
 
   itAtOnce('leaves no key for ever when all who waited die with it (I8)', losses, async ({ name, parts }) => {
-    const line = new FairLine(rig.admin, name)
-    const holder = await line.lockOf(third).acquire()
-    const waiters = await standing(line)
+    const { line, holder, waiters } = await standing(name)
     await rig.admin.del(...keysOf(line, parts))
     const late = await line.join('late', third)
     for (const key of [name, ...(await rig.admin.keys(`*{${name}}*`))]) {

@@ -13,11 +13,13 @@ import {
 import { lostAt, nextEvent, renewed } from './support/behind.js'
 import { useLockWorkers } from './support/lock-workers.js'
 import { failureOf } from './support/losses.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
 const rig = useRig({ redis: 'all' })
+const locks = own(() => rig.client())
+const other = own(() => rig.client())
 const five = (): string[] => ['a', 'b', 'c', 'd', 'e'].map((each) => rig.name(each))
 const multi = (locks: LockClient, names: readonly string[] = five()): MultiLock =>
   locks.getMultiLock(...names.map((name) => locks.getLock(name)))
@@ -35,7 +37,6 @@ function lockOf(locks: LockClient, suffix: string): Lock {
 
 describe('multi lock', () => {
   it('multi lock that is refused by one member has nothing of the others: false, null, LOCK_TIMEOUT of that member', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'd').acquire()
     const lock = multi(locks)
     expect(await lock.tryLock()).toBe(false)
@@ -59,7 +60,6 @@ describe('multi lock', () => {
   })
 
   it('is handed on through whatever member is busy, whoever had it', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const names = five()
     const holds = await Promise.all(names.map((name) => other.getLock(name).acquire()))
     const waiting = multi(locks).acquire()
@@ -71,7 +71,7 @@ describe('multi lock', () => {
   })
 
   it('releases all when one member fails for good, and says which', async () => {
-    const lock = multi(await rig.client())
+    const lock = multi(locks)
     await rig.admin.set(rig.name('b'), 'something else')
     expect(await failureOf(lock.acquire())).toMatchObject({ code: 'WRONG_TYPE', lockName: rig.name('b') })
     await eventually(async () => (await rig.admin.exists(five())) === 1)
@@ -79,7 +79,6 @@ describe('multi lock', () => {
   })
 
   it('releases all when its caller aborts, whatever it waits for (#4456)', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'e').acquire()
     const abort = new AbortController()
     const waiting = multi(locks).acquire({ signal: abort.signal })
@@ -96,7 +95,6 @@ describe('multi lock', () => {
   })
 
   it('is of locks of every kind at once', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const kinds = (from: LockClient): Lock[] => [
       from.getFairLock(rig.name('fair')),
       from.getReadWriteLock(rig.name('read')).readLock(),
@@ -117,8 +115,7 @@ describe('multi lock', () => {
     await (await soon(next)).release()
   })
 
-  it('refuses no locks, what is no lock, one lock twice, and locks of two threads', async () => {
-    const locks = await rig.client()
+  it('refuses no locks, what is no lock, one lock twice, and locks of two threads', () => {
     const [one, other] = [locks.thread(), locks.thread()]
     const wrong: (() => unknown)[] = [
       () => locks.getMultiLock(),
@@ -136,7 +133,6 @@ describe('multi lock', () => {
   })
 
   it('refuses one lock by two clients of the same Redis, which would wait for itself for ever', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const error = await failureOf(locks.getMultiLock(lockOf(locks, 'a'), lockOf(other, 'a')).acquire())
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', value: rig.name('a') })
     await eventually(async () => (await rig.admin.exists(five())) === 0)
@@ -145,11 +141,11 @@ describe('multi lock', () => {
 
 describe('multi lock: what it costs', () => {
   // A server of its own: what it runs is counted.
-  const own = useRig({ redis: 'test' })
+  const counted = useRig({ redis: 'test' })
 
   it('a multi lock of five free locks is taken by one script and released by one', async () => {
-    const admin = own.connection()
-    const lock = multi(await own.client())
+    const admin = counted.connection()
+    const lock = multi(await counted.client())
     await lock.withLock(() => undefined)
     await scriptsSince(admin)
     const hold = await lock.acquire()
@@ -164,14 +160,14 @@ describe('multi lock: what it costs', () => {
   })
 
   it('waits for one member with nothing in hand and almost no command, and is woken by its unlock', async () => {
-    const [locks, other] = [await own.client({ resyncInterval: 60_000 }), await own.client()]
-    const admin = own.connection()
+    const [locks, other] = [await counted.client({ resyncInterval: 60_000 }), await counted.client()]
+    const admin = counted.connection()
     const parked = nextEvent(locks, 'waiting')
     const holder = await lockOf(other, 'c').acquire()
     const waiting = multi(locks).acquire()
     await parked
     await eventually(async () => (await admin.exists(five())) === 1)
-    await own.heard(rig.name('c'))
+    await counted.heard(rig.name('c'))
     await scriptsSince(admin)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     // One more try after the subscription may still have been on its way.
@@ -203,7 +199,6 @@ describe('multi lock: the hold', () => {
   })
 
   it('verify asks all members in one turn, extend prolongs all, trust is that of the least', async () => {
-    const locks = await rig.client()
     const hold = await multi(locks).acquire({ leaseMs: 2_000 })
     await hold.holds[4]!.extend(60_000)
     expect(hold.trustedForMs).toBeLessThan(2_000)
@@ -226,7 +221,6 @@ describe('multi lock: the hold', () => {
   })
 
   it('taken 200 times inside one another leaves no listener with the outer one', async () => {
-    const locks = await rig.client()
     await locks.run(async () => {
       const outer = await multi(locks).lock()
       for (let i = 0; i < 200; i += 1) {
@@ -265,7 +259,6 @@ describe('multi lock: the end of its client', () => {
 
 describe('multi lock: who is the owner', () => {
   it('unlocks what was locked one by one, and one by one what was locked together', async () => {
-    const locks = await rig.client()
     await locks.run(async () => {
       const singly = five().map((name) => locks.getLock(name))
       for (const lock of singly) {
@@ -288,7 +281,6 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('re-enters members that the context has, and releases only its own levels when another is busy', async () => {
-    const [locks, other] = [await rig.client(), await rig.client()]
     const holder = await lockOf(other, 'e').acquire()
     await locks.run(async () => {
       const mine = lockOf(locks, 'b')
@@ -305,7 +297,6 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('siblings that take overlapping sets by withLock inside one hold take turns, in any order of the members', async () => {
-    const locks = await rig.client()
     let inside = 0
     let most = 0
     const names = five()
@@ -323,7 +314,6 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('the write lock of what its caller reads: a try is refused, only an endless wait is told so, holding a part or not', async () => {
-    const locks = await rig.client()
     const shared = locks.getReadWriteLock(rig.name('rw'))
     const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), shared.writeLock())
     await locks.run(async () => {
@@ -346,8 +336,7 @@ describe('multi lock: who is the owner', () => {
   })
 
   it('has a place in the other clients for each context: re-enters there, and a fork waits for itself never', async () => {
-    const [locks, second] = [await rig.client(), await rig.client()]
-    const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), lockOf(second, 'b'))
+    const both = (): MultiLock => locks.getMultiLock(lockOf(locks, 'a'), lockOf(other, 'b'))
     await locks.run(async () => {
       const outer = await both().lock()
       await both().lock()
@@ -357,13 +346,13 @@ describe('multi lock: who is the owner', () => {
       await locks.fork(async () => {
         expect(await both().tryLock()).toBe(false)
         await expect(both().lock()).rejects.toThrow(SelfDeadlockError)
-        const alone: AnyLock = locks.getMultiLock(lockOf(second, 'b'))
+        const alone: AnyLock = locks.getMultiLock(lockOf(other, 'b'))
         await expect(alone.lock()).rejects.toThrow(SelfDeadlockError)
       })
       await both().unlock()
       expect(outer.count).toBe(1)
       await both().withLock(async () => {
-        await lockOf(second, 'b').withLock(async () => {
+        await lockOf(other, 'b').withLock(async () => {
           expect(await both().getHoldCount()).toBe(2)
         })
       })

@@ -85,8 +85,7 @@ describe('a pool of node-redis', () => {
     const hold = await other.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
     proxy.cutAll()
-    const channel = `redisson_lock__channel:{${NAME}}`
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', channel))[1] === 1)
+    await rig.heard(NAME)
     await hold.release()
     expect(await (await soon(waiting)).release()).toBe('released')
   })

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { RedisReplication, type RedisServer } from '@holdfast/faults/harness'
 import { EventEmitter } from 'node:events'
 import { createClient } from 'redis'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { outcomeOf } from './support/behind.js'
-import { Opened } from './support/opened.js'
-import { eventually, soon } from './support/rig.js'
+import { useOpened } from './support/opened.js'
+import { eventually, own, soon } from './support/rig.js'
 
 const NAME = 'order:42'
 
@@ -43,16 +43,9 @@ class SlowSentinel extends EventEmitter {
 }
 
 describe('the primary that a Sentinel client of node-redis names', () => {
-  let group: RedisReplication
-  const opened = new Opened()
-
-  beforeEach(async () => {
-    group = await RedisReplication.start()
-  })
-  afterEach(async () => {
-    await opened.close()
-    await group.stop()
-  })
+  const opened = useOpened()
+  const group = own(() => RedisReplication.start())
+  afterEach(() => group.stop())
 
   const open = (sentinel: SlowSentinel, options: LockClientOptions = {}): Promise<LockClient> =>
     opened.client(sentinel, options)

@@ -12,7 +12,6 @@ import { runsOf } from './support/requests.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
-const CHANNEL = `redisson_lock__channel:{${NAME}}`
 const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
 const rig = useRig()
 const never = (): boolean => false
@@ -32,9 +31,7 @@ function made(
   return client
 }
 
-async function portOn(at?: {
-  port: number
-}): Promise<{ client: ReturnType<typeof made>; port: NodeRedisPort }> {
+async function portOn(at?: { port: number }) {
   const client = made({}, at)
   await client.connect()
   const port = new NodeRedisPort(client, null, { background: backgroundRuntime, commandTimeout: 3_000 })
@@ -320,7 +317,7 @@ describe('a server that announces its move (MOVING)', () => {
     // The client's, and ours for messages.
     await eventually(() => after.accepted >= 2)
     before.cutAll()
-    await eventually(async () => (await rig.admin.pubsub('NUMSUB', CHANNEL))[1] === 1)
+    await rig.heard(NAME)
     await hold.release()
     expect(await (await soon(waiting)).release()).toBe('released')
   })

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { randomBytes } from 'node:crypto'
 import type { LockClient } from '../../src/index.js'
 import {
@@ -10,18 +10,13 @@ import {
   type SeenLock,
 } from '../../src/entries/observe/index.js'
 import { outcomeOf } from './support/behind.js'
-import { eventually, useRig } from './support/rig.js'
+import { eventually, own, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 
 const rig = useRig()
 const warnings = useWarnings()
-let locks: LockClient
-let observer: LockObserver
-
-beforeEach(async () => {
-  locks = await rig.client({ clientName: 'orders', describeHolds: true })
-  observer = observe(await rig.client({ clientName: 'board' }))
-})
+const locks = own(() => rig.client({ clientName: 'orders', describeHolds: true }))
+const observer = own(async () => observe(await rig.client({ clientName: 'board' })))
 
 const seen = async (name: string, by = observer): Promise<SeenLock | undefined> =>
   (await by.look([name])).get(name)

@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Hold, LockClient } from '../../src/index.js'
-import { eventually, soon, useRig } from './support/rig.js'
+import { describe, expect, it } from '@jest/globals'
+import type { LockClient } from '../../src/index.js'
+import { eventually, own, soon, useRig } from './support/rig.js'
 
 // Whose turn it is at a plain lock that is held for long. See docs/decisions/0073-nobody-starves.md.
 
@@ -9,16 +9,12 @@ const LINE = 'holdfast:line:{order:42}'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`
 
 const rig = useRig()
-let holder: Hold
 
 // No tick helps within a test.
 const client = (): Promise<LockClient> => rig.client({ resyncInterval: 20_000 })
+const holder = own(async () => (await client()).getLock(NAME).acquire())
 const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
 const mark = () => rig.admin.zscore(LINE, 'left-free')
-
-beforeEach(async () => {
-  holder = await (await client()).getLock(NAME).acquire()
-})
 
 /** A wait of a client of its own that stands in the queue. */
 async function standing() {

@@ -1,10 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { inspect } from 'node:util'
 import { LockClient } from '../../src/index.js'
 import { getElection } from '../../src/entries/election/index.js'
 import { getShare } from '../../src/entries/share/index.js'
 import { outcomeOf } from './support/behind.js'
-import { useRig } from './support/rig.js'
+import { own, useRig } from './support/rig.js'
 
 const rig = useRig()
 const SECRET = 's3cr3tPW'
@@ -65,11 +65,7 @@ describe('a password', () => {
 })
 
 describe('a name with a line break and an escape sequence', () => {
-  let locks: LockClient
-
-  beforeEach(async () => {
-    locks = await rig.client()
-  })
+  const locks = own(() => rig.client())
 
   it.each([
     [

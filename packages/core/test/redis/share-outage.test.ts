@@ -1,11 +1,10 @@
 import { expect } from '@jest/globals'
-import type { FaultProxy } from '@holdfast/faults/harness'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { getShare, type SharedRun, type ShareOptions } from '../../src/entries/share/index.js'
 import { enterScript, finishScript } from '../../src/entries/share/scripts.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon } from './support/rig.js'
-import { never, Work } from './support/shared-work.js'
+import { never, running } from './support/shared-work.js'
 import { describe, it, useRig } from './support/together.js'
 
 const LOCK = 'share:oauth:42'
@@ -13,11 +12,7 @@ const rig = useRig()
 
 const settings: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 2_000 }
 /** A client behind a proxy that can lose what is sent. */
-const behind = async (options = settings): Promise<{ locks: LockClient; proxy: FaultProxy }> => {
-  const proxy = await rig.proxy()
-  const locks = await rig.client(options, rig.connection({}, proxy))
-  return { locks, proxy }
-}
+const behind = (options = settings) => rig.proxied(options)
 const oauth = (locks: LockClient, options: ShareOptions<string> = {}) => getShare(locks, 'oauth', options)
 
 describe('without Redis', () => {
@@ -55,9 +50,7 @@ describe('without Redis', () => {
 
   it('a wait for a run under way ends with it too', async () => {
     const { locks, proxy } = await behind()
-    const work = new Work<string>()
-    const first = oauth(await rig.client()).run('42', work.task)
-    await work.untilRunning()
+    const { work, first } = await running(oauth(await rig.client()), '42')
     const waiting = oauth(locks, { onRedisError: 'run' }).runForResult('42', () => 'alone')
     await rig.heard(LOCK)
     proxy.blackHole()

@@ -1,18 +1,17 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   InvalidArgumentError,
   LockLostError,
   NotLockOwnerError,
   RedisUnavailableError,
   type LockClient,
-  type RedLock,
 } from '../../src/index.js'
 import { tombstonePrefix } from '../../src/keys.js'
 import { shorten } from '../../src/scripts/lock.js'
 import { itAtOnce } from './support/at-once.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
 import { redLockOf, useNodes } from './support/nodes.js'
-import { eventually, useRig } from './support/rig.js'
+import { eventually, own, useRig } from './support/rig.js'
 
 // Much less than a lease, and longer than any stand-still of a machine that is busy with other tests.
 const SOON_MS = 3_000
@@ -122,8 +121,7 @@ describe('a lease that is shortened', () => {
   )
 
   it("is trusted no longer although Redis did not reply, and is nobody else's before that", async () => {
-    const proxy = await rig.proxy()
-    const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+    const { proxy, locks } = await rig.proxied({ commandTimeout: 300 })
     locks.on('lost', () => undefined)
     const hold = await locks.getLock(NAME).acquire()
     proxy.blackHole()
@@ -140,8 +138,7 @@ describe('a lease that is shortened', () => {
   it.each(['an extend', 'a re-entry'])(
     'a lease that is shortened, and became longer again by %s stays so when a late copy arrives (I1)',
     async (by) => {
-      const proxy = await rig.proxy()
-      const locks = await rig.client({ commandTimeout: 300 }, rig.connection({}, proxy))
+      const { proxy, locks } = await rig.proxied({ commandTimeout: 300 })
       const lock = locks.getLock(NAME)
       await locks.run(async () => {
         const hold = await lock.acquire()
@@ -196,13 +193,11 @@ describe('a lease that is shortened', () => {
 
 describe('a lease of a RedLock that is shortened', () => {
   const nodes = useNodes(3)
-  let lock: RedLock
-
-  beforeEach(async () => {
+  const lock = own(async () => {
     const clients = await nodes.participant()
     clients.forEach((client) => client.on('lost', () => undefined))
     // For every node that works, however busy the machine.
-    lock = redLockOf(clients, 'order:42', { nodeTimeoutMs: 2_000 })
+    return redLockOf(clients, 'order:42', { nodeTimeoutMs: 2_000 })
   })
 
   it('ends by then on each node, is trusted no longer, and takes no node again', async () => {

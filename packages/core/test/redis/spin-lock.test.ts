@@ -15,6 +15,7 @@ const RARELY: SpinLockOptions = { backoff: { kind: 'constant', delayMs: NEVER_MS
 
 const rig = useRig()
 const holding = own(() => rig.client({ clientName: 'holding' }))
+const locks = own(() => rig.client({ resyncInterval: NEVER_MS }))
 
 /** The system's clock, and the lengths of the pauses that were begun on it: other timers are longer. */
 class PauseRecorder implements Clock {
@@ -80,7 +81,6 @@ describe('the pauses of a spin lock', () => {
   })
 
   it('never last longer than what is left of the lease: a holder that died lets the next in (I4)', async () => {
-    const locks = await rig.client({ resyncInterval: NEVER_MS })
     await holding.getSpinLock(NAME).acquire({ leaseMs: 300 })
     const next = await soon(locks.getSpinLock(NAME, RARELY).acquire())
     expect(await next.release()).toBe('released')
@@ -96,7 +96,6 @@ describe('the pauses of a spin lock', () => {
   })
 
   it('never keep a caller past its deadline', async () => {
-    const locks = await rig.client({ resyncInterval: NEVER_MS })
     const hold = await holding.getSpinLock(NAME).acquire()
     const failure = await failureOf(locks.getSpinLock(NAME, RARELY).acquire({ waitMs: 150 }))
     expect(failure).toBeInstanceOf(LockTimeoutError)
@@ -144,7 +143,6 @@ describe('the waiters of one client', () => {
   })
 
   it('are handed the lock by a release at once, in the order in which they came', async () => {
-    const locks = await rig.client({ resyncInterval: NEVER_MS })
     const lock = locks.getSpinLock(NAME, RARELY)
     const hold = await lock.acquire()
     const order: number[] = []
@@ -159,7 +157,6 @@ describe('the waiters of one client', () => {
   })
 
   it('are handed the lock by a forced release of their client too', async () => {
-    const locks = await rig.client({ resyncInterval: NEVER_MS })
     const lock = locks.getSpinLock(NAME, RARELY)
     await lock.acquire()
     const waiting = lock.acquire()
@@ -168,7 +165,6 @@ describe('the waiters of one client', () => {
   })
 
   it('ask with pauses while a caller of getLock has the lock, also one of the same client', async () => {
-    const locks = await rig.client({ resyncInterval: NEVER_MS })
     const plain = await locks.getLock(NAME).acquire()
     const waiting = locks.getSpinLock(NAME).acquire()
     await plain.release()

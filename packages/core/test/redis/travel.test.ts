@@ -1,11 +1,13 @@
-import { beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockLostError, type Lock, type LockClient } from '../../src/index.js'
 import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
-import { soon, useRig } from './support/rig.js'
+import { own, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const LONG_MS = 20_000
 const rig = useRig()
+const one = own(() => rig.client())
+const other = own(() => rig.client())
 
 const kinds: [string, (locks: LockClient) => Lock][] = [
   ['plain', (locks) => locks.getLock(NAME)],
@@ -17,14 +19,6 @@ const holders = async (): Promise<string[]> => Object.keys(await rig.admin.hgeta
 const travelling = [expect.stringMatching(/^handover~[\da-f]{32}:1$/)]
 
 describe.each(kinds)('a hold that travels: %s', (kind, lockOf) => {
-  let one: LockClient
-  let other: LockClient
-
-  beforeEach(async () => {
-    one = await rig.client()
-    other = await rig.client()
-  })
-
   it('goes to whoever brings the token, and nobody has it in between', async () => {
     const hold = await lockOf(one).acquire()
     const token = await handOver(hold, { keepMs: LONG_MS })
@@ -195,7 +189,6 @@ describe('a fenced hold that travels', () => {
   it.each(['counter', 'time'] as const)(
     'gets a larger token from its adopter: by %s (I9)',
     async (tokens) => {
-      const [one, other] = [await rig.client(), await rig.client()]
       const options = { tokens, tokenTtlMs: 60_000 }
       const hold = await one.getFencedLock(NAME, options).acquire()
       const adopted = await adopt(other, await handOver(hold))
@@ -209,7 +202,6 @@ describe('a fenced hold that travels', () => {
   )
 
   it('is not adopted where its counter is of another type, and its token stays good', async () => {
-    const one = await rig.client()
     const token = await handOver(await one.getFencedLock(NAME).acquire())
     await rig.admin.set(`redisson_lock_token:{${NAME}}`, 'no number')
     await expect(adopt(one, token)).rejects.toThrow(/redisson_lock_token/)
@@ -221,7 +213,6 @@ describe('a fenced hold that travels', () => {
 
 describe('a lock that travels, and its waiters', () => {
   it('keeps the order of a fair queue, also after it was passed on in memory', async () => {
-    const [one, other] = [await rig.client(), await rig.client()]
     const lock = one.getFairLock(NAME)
     const first = await other.getFairLock(NAME).acquire()
     const order: string[] = []
@@ -252,7 +243,6 @@ describe('a lock that travels, and its waiters', () => {
   })
 
   it('goes on after a hold that was passed on in memory', async () => {
-    const one = await rig.client()
     const lock = one.getLock(NAME)
     const first = await lock.acquire()
     const next = lock.acquire()
@@ -270,7 +260,6 @@ describe('a lock that travels, and its waiters', () => {
 
 describe('what cannot travel', () => {
   it('is a hold of another kind of lock, and something that is none', async () => {
-    const one = await rig.client()
     for (const lock of [
       one.getSpinLock(NAME),
       one.getReadWriteLock(NAME).readLock(),
@@ -297,7 +286,6 @@ describe('what cannot travel', () => {
   it.each([undefined, '', 'token', 42, Buffer.from('{"v":2}').toString('base64url')])(
     'is the token %p',
     async (token) => {
-      const one = await rig.client()
       await expect(adopt(one, token as never)).rejects.toThrow(/^token must be the text that handOver/)
       await expect(revoke(one, token as never)).rejects.toThrow(/^token must be/)
     },

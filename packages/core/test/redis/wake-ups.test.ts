@@ -60,8 +60,7 @@ describe('an unlock that races with a subscription', () => {
     bytes.includes(CHANNEL) && /\r\nsubscribe\r\n/i.test(bytes.toString())
 
   it('an unlock that races with a subscription, and comes before it, after the refusal: the waiter tries again when it is confirmed (I4)', async () => {
-    const proxy = await rig.proxy()
-    const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
+    const { proxy, locks: waiting } = await rig.proxied({ resyncInterval: NEVER_MS })
     await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
     proxy.delay(100)
     await rig.server.resetStats()
@@ -75,8 +74,7 @@ describe('an unlock that races with a subscription', () => {
   })
 
   it('an unlock that races with a subscription whose confirmation is lost: the waiter subscribes anew, and tries again (I4)', async () => {
-    const proxy = await rig.proxy()
-    const waiting = await rig.client({ resyncInterval: NEVER_MS }, rig.connection({}, proxy))
+    const { proxy, locks: waiting } = await rig.proxied({ resyncInterval: NEVER_MS })
     const java = new JavaClient(rig.admin)
     await java.hold(NAME, NEVER_MS)
     const fault = proxy.loseReply(subscribes)
