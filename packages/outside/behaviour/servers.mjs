@@ -99,7 +99,11 @@ export const open = async (column) => {
             await hold(clientOf(primary))
             await primary.command('WAIT', '1', '1000')
             // Once a second it acknowledges everything, also what WAIT itself has sent.
-            await sleep(1_300)
+            const isAcknowledged = async () => {
+              const info = String(await primary.command('INFO', 'replication'))
+              return /slave0:.*offset=(\d+)/.exec(info)?.[1] === /master_repl_offset:(\d+)/.exec(info)?.[1]
+            }
+            while (!(await isAcknowledged())) await sleep(50)
             await replica.pause()
             ends.unshift(() => replica.resume())
             return { primary, replica }
