@@ -103,7 +103,7 @@ export const open = async (column) => {
               const info = String(await primary.command('INFO', 'replication'))
               return /slave0:.*offset=(\d+)/.exec(info)?.[1] === /master_repl_offset:(\d+)/.exec(info)?.[1]
             }
-            while (!(await isAcknowledged())) await sleep(50)
+            for (let i = 0; i < 100 && !(await isAcknowledged()); i += 1) await sleep(50)
             await replica.pause()
             ends.unshift(() => replica.resume())
             return { primary, replica }

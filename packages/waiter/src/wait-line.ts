@@ -246,19 +246,19 @@ export class WaitLine implements CallerHost {
     if (!head || head.expireIfDue() || this.isStandingBack()) {
       return
     }
-    this.launch(head, isTick)
+    this.launch(head, isTick, this.callers)
   }
 
-  /** With a head that shares, adjacent callers that share too try as well. */
-  private launch(first: ParkedCaller, isTick = false): void {
+  /** @param front if `first` shares, all at the front of these that share try; null: it tries alone */
+  private launch(first: ParkedCaller, isTick = false, front: CallerList | null = null): void {
     this.stopPause()
     const { wakes } = this
     const { shared } = first
     const flight: Flight = { wakes, sentAt: this.clock.now(), shared, isTick, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
-    if (shared && first === this.callers.head) {
-      this.callers.sharedFront().forEach((caller) => this.send(caller, flight))
+    if (shared && front) {
+      front.sharedFront().forEach((caller) => this.send(caller, flight))
     } else {
       this.send(first, flight)
     }

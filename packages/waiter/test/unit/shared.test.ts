@@ -33,6 +33,16 @@ describe('callers that share', () => {
     c.answer(done('c'))
   })
 
+  it('try alone for what is left, if they want a number: it may be enough for one', async () => {
+    const one = { shared: true, wants: 1 }
+    const taker = await rig.sleepingHead()
+    const [a, b] = [rig.enter(one), rig.enter(one)]
+    rig.source.publish('t')
+    await taker.answered({ kind: 'done', value: 'taken', left: 1 })
+    expect(attempts(a, b)).toEqual([1, 0])
+    for (const each of [a, b]) each.place.leave()
+  })
+
   it('let in who came while they were in flight', async () => {
     const first = rig.enter(reader)
     const second = rig.enter(reader)
