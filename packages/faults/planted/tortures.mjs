@@ -10,7 +10,6 @@ export const CROWD = '--minutes 0.05 --faults script-flush --processes 2 --flows
 /** One process, so that nobody else takes what its waiters were not told of. */
 export const ONLY_WAKES = `--minutes 0.05 --faults none --resync 10000 ${LONG_LEASE} --delay 40 --processes 1 --flows 200 --locks 80`
 export const NO_WAKES = `--minutes 0.05 --faults none --drop 2 ${LONG_LEASE} --processes 1 --flows 200 --locks 80`
-export const DEAF = `--faults kill-subscribers --resync 10000 ${LONG_LEASE} --processes 1 --flows 200 --locks 40`
 /** Nobody meets anybody, and every question takes 300 ms: a lease that was shortened has ended by the next one. */
 export const SLOW = `--minutes 0.05 --faults none --delay 150 ${LONG_LEASE} --processes 1 --flows 60 --locks 5000`
 /** A try takes long enough for its caller to go meanwhile. */
