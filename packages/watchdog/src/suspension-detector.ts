@@ -1,8 +1,6 @@
 import type { WatchdogClock } from './clock.js'
 
-/**
- * With more time than this between the reads, the process was paused in between, and the difference is meaningless.
- */
+/** With more time than this between two reads, the process was paused in between, and the difference is meaningless. */
 const MAX_READ_GAP_MS = 5
 const MIN_JUMP_MS = 50
 
@@ -16,7 +14,7 @@ export class SuspensionDetector {
   jumpedAt = -Infinity
   /** Monotonic ms of the last check. */
   lookedAt = -Infinity
-  private offset: number | undefined
+  private offset = Infinity
 
   constructor(private readonly clock: WatchdogClock) {
     this.look()
@@ -24,18 +22,20 @@ export class SuspensionDetector {
 
   /** True if the wall clock has jumped ahead since the last check. */
   look(): boolean {
-    const before = this.clock.now()
-    const wall = this.clock.wallNow()
-    const after = this.clock.now()
-    this.lookedAt = after
-    if (after - before > MAX_READ_GAP_MS) {
-      return false
+    const now = this.clock.now()
+    const offset = this.clock.wallNow() - now
+    const grown = offset - this.offset
+    this.lookedAt = now
+    if (grown > MAX_READ_GAP_MS) {
+      this.lookedAt = this.clock.now()
+      if (this.lookedAt - now > MAX_READ_GAP_MS) {
+        return false
+      }
     }
-    const offset = wall - after
-    const jumped = this.offset !== undefined && offset - this.offset > MIN_JUMP_MS
     this.offset = offset
+    const jumped = grown > MIN_JUMP_MS
     if (jumped) {
-      this.jumpedAt = after
+      this.jumpedAt = this.lookedAt
     }
     return jumped
   }

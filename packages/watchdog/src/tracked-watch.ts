@@ -27,6 +27,10 @@ interface Trust {
   readonly intervalMs: number
   /** It ends by then, whatever the store says is left: a shorter lease was asked for. */
   readonly endsBy: number
+  /** Requests sent before this time prove nothing any more. */
+  readonly provenFrom: number
+  /** Whether it is none until the store has replied. */
+  readonly isSuspect: boolean
 }
 
 interface NextRenewal {
@@ -45,9 +49,6 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   /** Null: it is not renewed. */
   private next: NextRenewal | null
   private readonly renewUntil: number
-  private isSuspect = false
-  /** Requests sent before this time prove nothing any more. */
-  private provenFrom = -Infinity
   /** The current round: replies to earlier rounds, or after the watch has ended, do not match. */
   private round: object | undefined
 
@@ -90,7 +91,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   trustAt(now: number): number {
-    return this.ended || this.isSuspect ? 0 : Math.max(0, this.trust.until - now)
+    return this.ended || this.trust.isSuspect ? 0 : Math.max(0, this.trust.until - now)
   }
 
   get renewing(): boolean {
@@ -102,7 +103,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
   }
 
   get suspect(): boolean {
-    return this.isSuspect
+    return this.trust.isSuspect
   }
 
   setRenewing(on: boolean): void {
@@ -118,12 +119,13 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.admits(sentAt)) {
       return
     }
-    const { trust, next, isSuspect } = this
+    const { trust, next } = this
+    const { isSuspect, provenFrom } = trust
     const confirmed = this.trustOf(sentAt, ttlMs)
     const provenAt = Math.max(trust.provenAt, sentAt)
     // For a suspect watch, trust from before the jump is void: the new reply counts even if it ends earlier.
     const grows = isSuspect || confirmed.until > trust.until
-    this.trust = { ...(grows ? confirmed : trust), provenAt, endsBy: Infinity }
+    this.trust = { ...(grows ? confirmed : trust), provenAt, endsBy: Infinity, provenFrom, isSuspect: false }
     if (next) {
       // Also without more trust: a renewed lease that stayed due would be renewed again at once, for ever.
       const { intervalMs } = confirmed
@@ -131,7 +133,6 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
       const at = sentAt + intervalMs - earlyMs
       this.next = { at: isSuspect ? at : Math.max(next.at, at), isPlanned: earlyMs > 0, earlyMs: 0 }
     }
-    this.isSuspect = false
     this.reschedule()
   }
 
@@ -140,11 +141,10 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.admits(sentAt)) {
       return
     }
-    const { trust, isSuspect } = this
+    const { trust } = this
     const left = Math.min(trustedUntil(sentAt, remainingMs), trust.endsBy)
-    const until = mayGrow || isSuspect ? left : Math.min(left, trust.until)
-    this.trust = { ...trust, until, provenAt: Math.max(trust.provenAt, sentAt) }
-    this.isSuspect = false
+    const until = mayGrow || trust.isSuspect ? left : Math.min(left, trust.until)
+    this.trust = { ...trust, until, provenAt: Math.max(trust.provenAt, sentAt), isSuspect: false }
     if (this.trustOverAt(this.keeper.clock.now())) {
       // At once: the code that asked continues with the result before any timer fires.
       this.lose('expired')
@@ -160,15 +160,16 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
       return
     }
     this.next = null
+    const { trust } = this
+    const { isSuspect } = trust
     // A renewal in flight says how long the lease was before. While suspect, its reply only asks the store again.
-    this.provenFrom = Math.max(this.provenFrom, sentAt)
-    if (!this.isSuspect) {
+    const provenFrom = Math.max(trust.provenFrom, sentAt)
+    if (!isSuspect) {
       this.round = undefined
     }
-    const { trust } = this
     const shortened = this.trustOf(sentAt, ttlMs)
     const endsBy = Math.min(trust.endsBy, shortened.until)
-    this.trust = { ...(shortened.until < trust.until ? shortened : trust), endsBy }
+    this.trust = { ...(shortened.until < trust.until ? shortened : trust), endsBy, provenFrom, isSuspect }
     this.reschedule()
   }
 
@@ -177,9 +178,9 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
       return
     }
     const now = this.keeper.clock.now()
-    if (this.isSuspect) {
+    if (this.trust.isSuspect) {
       // The reply in flight may be older than this doubt: it proves nothing, and the store is asked again after it.
-      this.provenFrom = Math.max(this.provenFrom, now)
+      this.suspectSince(now)
       return
     }
     this.becomeSuspect(now)
@@ -235,9 +236,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
 
   /** Voids everything known from before `since`, and all replies still in flight. */
   becomeSuspect(since: number): void {
-    this.isSuspect = true
-    // A doubt may arrive after a later clock jump.
-    this.provenFrom = Math.max(this.provenFrom, since)
+    this.suspectSince(since)
     this.round = undefined
     this.reschedule()
   }
@@ -263,7 +262,7 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
     if (!this.renewsAt(this.keeper.clock.now())) {
       this.next = null
     }
-    if (this.isSuspect) {
+    if (this.trust.isSuspect) {
       this.keeper.verify(this)
     } else {
       this.reschedule()
@@ -272,14 +271,28 @@ export class TrackedWatch<L extends RenewableLease> implements Watch, HeapEntry 
 
   /** Whether a reply to a request sent at that time still describes the present. */
   private admits(sentAt: number): boolean {
-    return !this.ended && !this.keeper.look() && sentAt >= this.provenFrom
+    return !this.ended && !this.keeper.look() && sentAt >= this.trust.provenFrom
   }
 
   private trustOf(sentAt: number, ttlMs: number): Trust {
     // A lease granted for less than a renewal sets must be renewed before that shorter time is over.
     const intervalMs = renewalIntervalMs(Math.min(ttlMs, this.lease.ttlMs))
     const until = trustedUntil(sentAt, ttlMs)
-    return { until, provenAt: sentAt, leaseMs: ttlMs, intervalMs, endsBy: Infinity }
+    return {
+      until,
+      provenAt: sentAt,
+      leaseMs: ttlMs,
+      intervalMs,
+      endsBy: Infinity,
+      provenFrom: -Infinity,
+      isSuspect: false,
+    }
+  }
+
+  private suspectSince(since: number): void {
+    const { trust } = this
+    // A doubt may arrive after a later clock jump.
+    this.trust = { ...trust, isSuspect: true, provenFrom: Math.max(trust.provenFrom, since) }
   }
 
   private resumed(): NextRenewal {

@@ -82,7 +82,7 @@ export class Watchdog<L extends RenewableLease> {
    * Recent doubts: a grant requested before a doubt is as doubtful as a lease watched at that time. All of them are
    * kept, not only the last: each concerns leases of its own, and they may arrive out of order.
    */
-  private doubts: readonly Doubt<L>[] = []
+  private readonly doubts = new Set<Doubt<L>>()
 
   /**
    * Makes a watchdog of this store; sets no timer yet.
@@ -97,7 +97,7 @@ export class Watchdog<L extends RenewableLease> {
     const { clock, random } = options
     const guard = (callback: () => void) => this.guard(callback)
     this.detector = new SuspensionDetector(clock)
-    this.schedule = new Schedule(clock, () => void this.runDue())
+    this.schedule = new Schedule(clock, this.endOverdueTrust)
     this.agenda = new RenewalPlanner(this.schedule, {
       batchSize,
       portionSize: batchSize * batchesInARow,
@@ -148,8 +148,23 @@ export class Watchdog<L extends RenewableLease> {
    * is due.
    * @returns when it was done, monotonic ms: see `Watch.trustAt`
    */
-  endOverdueTrust(): number {
-    return this.runDue()
+  readonly endOverdueTrust = (): number => {
+    this.look()
+    const now = this.detector.lookedAt
+    if (this.schedule.earliest > now) {
+      return now
+    }
+    for (const watch of this.schedule.until(now)) {
+      if (watch.trustOverAt(now)) {
+        watch.lose('expired')
+      }
+    }
+    for (const row of batches(this.agenda.due(now), this.batchesInARow, () => 'one row')) {
+      this.rounds.startInARow(this.renewal, row)
+    }
+    this.agenda.plan(now)
+    // A user's `onLost` may have taken long.
+    return this.options.clock.now()
   }
 
   /**
@@ -164,8 +179,12 @@ export class Watchdog<L extends RenewableLease> {
       return 0
     }
     const now = this.options.clock.now()
-    const recent = this.doubts.filter((doubt) => doubt.at > now - DOUBTS_LAST_MS)
-    this.doubts = [...recent, { at, isDoubted }]
+    for (const doubt of this.doubts) {
+      if (doubt.at <= now - DOUBTS_LAST_MS) {
+        this.doubts.delete(doubt)
+      }
+    }
+    this.doubts.add({ at, isDoubted })
     const doubted = this.schedule
       .until(Infinity)
       .filter((watch) => watch.provenAt < at && isDoubted(watch.lease))
@@ -183,25 +202,6 @@ export class Watchdog<L extends RenewableLease> {
   close(): Promise<void> {
     this.closing ??= this.shutDown()
     return this.closing
-  }
-
-  private runDue(): number {
-    this.look()
-    const now = this.detector.lookedAt
-    if (this.schedule.earliest > now) {
-      return now
-    }
-    for (const watch of this.schedule.until(now)) {
-      if (watch.trustOverAt(now)) {
-        watch.lose('expired')
-      }
-    }
-    for (const row of batches(this.agenda.due(now), this.batchesInARow, () => 'one row')) {
-      this.rounds.startInARow(this.renewal, row)
-    }
-    this.agenda.plan(now)
-    // A user's `onLost` may have taken long.
-    return this.options.clock.now()
   }
 
   private renew(watches: readonly TrackedWatch<L>[]): void {

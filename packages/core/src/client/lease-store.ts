@@ -47,7 +47,8 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   private queuedAt: WeakMap<Leased, number> | null = null
 
   constructor(
-    private readonly runner: ScriptRunner,
+    /** It comes later: it needs the watchdog. */
+    private readonly runner: () => ScriptRunner,
     private readonly leaseMs: number,
     private readonly clientId: string,
     private readonly clock: Clock,
@@ -56,7 +57,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
   renew(leases: readonly Leased[], limits: { timeoutMs: number }): Promise<readonly RenewalAnswer[]> {
     const { queuedAt } = this
     // A holder is told of a release by force by message.
-    this.runner.checkMessages()
+    this.runner().checkMessages()
     const answers = queuedAt ? this.askDue(queuedAt, leases, limits) : this.ask(leases, limits)
     return renewals.hasSubscribers ? publishRenewals(this.clientId, leases, answers) : answers
   }
@@ -96,7 +97,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     }
     const kind = lease.shared ? 'readers' : 'owners'
     const ownMs = lease.ttlMs === this.leaseMs ? '' : lease.ttlMs
-    return `${kind} ${this.runner.slotOf(lease.key) ?? ''} ${ownMs}`
+    return `${kind} ${this.runner().slotOf(lease.key) ?? ''} ${ownMs}`
   }
 
   async remaining(lease: Leased, limits: { timeoutMs: number }): Promise<number | null> {
@@ -139,7 +140,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     leases: readonly LeasedLock[],
     timeoutMs: number,
   ): Promise<readonly RenewalAnswer[]> {
-    const { runner } = this
+    const runner = this.runner()
     // They have one lease, unless a level of one of them came or went since they were put together. One that gets more
     // than it asked for trusts what it asked for.
     const leaseMs = leases.reduce((longest, lease) => Math.max(longest, lease.ttlMs), 0)

@@ -50,10 +50,14 @@ export interface OpenSession extends Session {
 export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
   const { runtime, background, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
   const random = (): number => runtime.random()
+  const events = new EventHub()
+  const clientId = `${options.clientName}~${runtime.id()}`
+  const leases = new RedisLeaseStore(() => runner, lockWatchdogTimeout, clientId, background)
+  const watchdog = watchdogOf(leases, port, options)
   // After a pause of the process, replies and deadlines may be handled before the watchdog's timer: trust that has
   // run out meanwhile must end before any caller resumes (I3).
-  const beforeResume = (): void => void watchdog.endOverdueTrust()
-  const events = new EventHub()
+  const beforeResume = watchdog.endOverdueTrust
+  const formerPrimary = new FormerPrimary(watchdog, background)
   const runner = new ScriptRunner(port, background, {
     commandTimeoutMs: options.commandTimeout,
     batchSize: options.commandBatchSize,
@@ -63,13 +67,6 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
-  const clientId = `${options.clientName}~${runtime.id()}`
-  const watchdog = watchdogOf(
-    new RedisLeaseStore(runner, lockWatchdogTimeout, clientId, background),
-    port,
-    options,
-  )
-  const formerPrimary = new FormerPrimary(watchdog, background)
   const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
   const waiter = new Waiter(port.messages, waiting)
   const services = { clientId, options, keyPrefix: port.keyPrefix, runtime, runner, watchdog, waiter }

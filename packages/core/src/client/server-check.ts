@@ -15,18 +15,17 @@ export function askServer(
   const { port, runner, abandoned } = session
   return new Promise((resolve) => {
     const ask = (): void => {
-      const answer = port.info('default')
-      if (answer) {
-        stopListening()
-        const report = (info: unknown): void => {
-          // A closed client must not warn any more.
-          if (!abandoned.aborted) {
-            warnOfEviction(String(info))
-            runner.unfit = tooOldIn(String(info))
-          }
-          resolve()
+      const isWanted = (): boolean => !abandoned.aborted
+      const report = (info: unknown): void => {
+        // A closed client must not warn any more.
+        if (isWanted()) {
+          warnOfEviction(String(info))
+          runner.judge(tooOldIn(String(info)))
         }
-        answer.then(report, () => resolve())
+        resolve()
+      }
+      if (port.info('default', { isWanted, answered: report, failed: () => resolve() })) {
+        stopListening()
       }
     }
     const stopListening = port.onStateChange(ask)

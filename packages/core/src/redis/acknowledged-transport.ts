@@ -1,5 +1,6 @@
 import type { Runtime } from '../runtime/runtime.js'
 import type { AcknowledgedConnection, RedisPort, ScriptTransport } from './redis-port.js'
+import { tell, type Receiver, type RunBy, type ScriptRun } from './script-run.js'
 
 export interface ReplicaAcks {
   /** Replicas that must acknowledge. */
@@ -34,11 +35,10 @@ export class AcknowledgedTransport implements ScriptTransport {
     return this.port.slotOf
   }
 
-  readonly evalsha: ScriptTransport['evalsha'] = (sha1, keys, args, isWanted) =>
-    this.send(keys, { command: (connection) => connection.run('evalsha', sha1, keys, args), isWanted })
-
-  readonly eval: ScriptTransport['eval'] = (lua, keys, args, isWanted) =>
-    this.send(keys, { command: (connection) => connection.run('eval', lua, keys, args), isWanted })
+  run(run: ScriptRun, by: RunBy, receiver: Receiver): void {
+    const command = (connection: AcknowledgedConnection) => connection.run(run, by)
+    tell(receiver, this.send(run.keys, { command, isWanted: () => receiver.isWanted() }))
+  }
 
   isErrorReply(error: unknown): error is Error {
     return this.port.isErrorReply(error)

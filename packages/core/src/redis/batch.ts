@@ -1,5 +1,7 @@
 import { probeKey } from '../keys.js'
-import { defineScript } from './script.js'
+import { defineScript, type Script } from './script.js'
+import type { Receiver } from './script-run.js'
+import type { CommandSender, ScriptCommand } from './script-command.js'
 import { isList } from './shapes.js'
 
 export const batchScript = defineScript('batch', isList)
@@ -8,7 +10,43 @@ export const batchScript = defineScript('batch', isList)
 export const USUAL_ITEMS = 32
 export const MOST_ITEMS = 64
 
-export interface BatchItem {
+/** Commands that are sent as one script. */
+export class Batch implements Receiver {
+  readonly call: { readonly script: Script; readonly keys: string[]; readonly args: string[] }
+
+  constructor(
+    readonly commands: readonly ScriptCommand[],
+    private readonly sender: CommandSender,
+  ) {
+    this.call = { script: batchScript, ...encodeBatch(commands.map((each) => each.call)) }
+  }
+
+  get size(): number {
+    return this.commands.length
+  }
+
+  isWanted(): boolean {
+    return this.commands.some((each) => each.isWanted())
+  }
+
+  answered(reply: unknown): void {
+    this.sender.answered(this, reply)
+  }
+
+  failed(error: unknown): void {
+    this.sender.failed(this, error)
+  }
+
+  /** One for each command. Null: it is not the reply of a batch. */
+  repliesIn(reply: unknown): readonly unknown[] | null {
+    if (reply instanceof Error) {
+      return this.commands.map(() => reply)
+    }
+    return isList(reply) && reply.length === this.size ? reply : null
+  }
+}
+
+interface BatchItem {
   readonly script: { readonly name: string }
   readonly keys: readonly string[]
   readonly args: readonly string[]

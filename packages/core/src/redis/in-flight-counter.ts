@@ -21,7 +21,7 @@ class RoundTripEstimate {
   private shortest = Infinity
   private shortestBefore = 0
 
-  constructor(private readonly now: () => number) {}
+  constructor(private readonly clock: Pick<Runtime, 'now'>) {}
 
   get isFar(): boolean {
     return Math.min(this.shortest, this.shortestBefore) > FAR_MS
@@ -29,19 +29,19 @@ class RoundTripEstimate {
 
   sent(unanswered: number): void {
     if (this.repliesLeft === 0) {
-      this.startedAt = this.now()
+      this.startedAt = this.clock.now()
       // Replies come in order: that of this command is the last of those.
       this.repliesLeft = unanswered
     }
   }
 
-  settled(count: number): void {
+  settled(count: number, now: number): void {
     if (this.repliesLeft === 0) {
       return
     }
     this.repliesLeft = Math.max(0, this.repliesLeft - count)
     if (this.repliesLeft === 0) {
-      this.shortest = Math.min(this.shortest, this.now() - this.startedAt)
+      this.shortest = Math.min(this.shortest, now - this.startedAt)
       this.measured += 1
       if (this.measured === ROUND_TRIPS) {
         this.shortestBefore = this.shortest
@@ -64,7 +64,7 @@ export class InFlightCounter {
   private readonly distance: RoundTripEstimate
 
   constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick' | 'now'>) {
-    this.distance = new RoundTripEstimate(() => runtime.now())
+    this.distance = new RoundTripEstimate(runtime)
   }
 
   /**
@@ -85,9 +85,9 @@ export class InFlightCounter {
     this.distance.sent(this.unanswered)
   }
 
-  settled(count: number): void {
+  settled(count: number, now: number): void {
     this.unanswered -= count
-    this.distance.settled(count)
+    this.distance.settled(count, now)
     if (this.answered === 0) {
       this.runtime.microtask(this.afterResumed)
     }

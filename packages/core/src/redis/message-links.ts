@@ -3,13 +3,12 @@ import { warn } from '../events.js'
 import { isHeardEverywhere } from '../keys.js'
 import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js'
 import { foreign } from '../runtime/format-value.js'
-import { jittered, type Runtime } from '../runtime/runtime.js'
+import { backOffMs, type Runtime } from '../runtime/runtime.js'
 import type { PublishCommand } from './announcement.js'
 import { troubleInWords } from './connection-trouble.js'
-import type { SuspectConnection } from './silent-connections.js'
+import type { MessageLink, RedisNodes } from './nodes.js'
 
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2_000
+const PAUSES = { firstMs: 100, longestMs: 2_000 }
 // One end at SUBSCRIBE may be chance.
 const MOST_ENDS = 3
 const CHECK_AGAIN_MS = 1_000
@@ -20,76 +19,11 @@ const CHECK_AGAIN_MS = 1_000
  * @param random in [0, 1)
  */
 export function reconnectPause(attempt: number, random: number): number {
-  return jittered(Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt - 1, 10), LONGEST_PAUSE_MS), random)
-}
-
-export interface LinkEvents {
-  /** There is a socket; the server has not answered anything yet. */
-  readonly connected: () => void
-  readonly message: (topic: string, payload: string) => void
-  /** Slots have left the node, and their subscriptions with them. */
-  readonly moved: () => void
-  /** The connection has ended, for good. `why`: the error that the client reported, if it did. */
-  readonly ended: (why?: unknown) => void
-}
-
-/**
- * A connection for messages from one server. It never reconnects: its topics may have moved, and clients restore
- * subscriptions without a word, and not all of them.
- */
-export interface MessageLink extends SuspectConnection {
-  /** `host:port`, as the slots table of a cluster names the node. */
-  readonly address: string
-  /**
-   * Resolves when Redis has confirmed the topic. May never settle if the node replies that the slot is elsewhere: `moved`
-   * reports that.
-   */
-  listen(topic: string): Promise<unknown>
-  unlisten(topic: string): Promise<unknown>
-  /** May return a promise, which resolves when it has ended. */
-  end(): unknown
-}
-
-/** The servers that messages come from. An address is a node's `host:port`, as the slots table names it. */
-export interface MessageNodes {
-  /** Whether it is connected, so that the slots can be reloaded. */
-  readonly isReady: boolean
-  slotOf(key: string): number
-  /** The address of the slot's primary; undefined: none is known. */
-  ownerOf(slot: number): string | undefined
-  /** The primaries to which a connection can be opened. */
-  primaries(): readonly string[]
-  /** Whether commands can be sent to the primary at this address. */
-  isPresent(address: string): boolean
-  /** Reloads the slots; `onRefreshed` reports that it is done. */
-  refresh(): void
-  onRefreshed(listener: () => void): () => void
-  /** Null: there is no such primary. */
-  link(address: string, command: PublishCommand, events: LinkEvents): MessageLink | null
-}
-
-/**
- * A server that is no cluster: all messages come from there.
- * @param link null: it is not known yet where it is
- */
-export function onlyNode(
-  isPresent: () => boolean,
-  link: (events: LinkEvents) => MessageLink | null,
-): MessageNodes {
-  return {
-    isPresent,
-    isReady: false,
-    slotOf: () => 0,
-    ownerOf: () => '',
-    primaries: () => [''],
-    refresh: () => undefined,
-    onRefreshed: () => () => undefined,
-    link: (_address, _command, events) => link(events),
-  }
+  return backOffMs(PAUSES, attempt - 1, random)
 }
 
 export interface MessageLinksParts {
-  readonly nodes: MessageNodes
+  readonly nodes: RedisNodes
   /** Null until known. */
   readonly publishCommand: () => PublishCommand | null
   readonly runtime: Runtime
@@ -296,7 +230,7 @@ function noMessages(why: unknown): string {
   const reason = isNativeError(why) ? ` (${foreign(troubleInWords(why))})` : ''
   return (
     `The connection for messages was ended before Redis confirmed a SUBSCRIBE, ${MOST_ENDS} times in a row${reason}, ` +
-    `though commands succeed. It is tried again every ${LONGEST_PAUSE_MS / 1_000} s; until it succeeds, nobody is woken ` +
+    `though commands succeed. It is tried again every ${PAUSES.longestMs / 1_000} s; until it succeeds, nobody is woken ` +
     'by message: waiters look for themselves, every resyncInterval. Check that the server, or the proxy before it, ' +
     'supports Pub/Sub, and has room for another connection of each client.'
   )

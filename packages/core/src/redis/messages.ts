@@ -2,7 +2,8 @@ import type { WakeSource } from '@holdfast/waiter'
 import { FOR_REDISSON } from '../keys.js'
 import { proofOf } from './failures.js'
 import { Listeners } from './listeners.js'
-import { MessageLinks, reconnectPause, type MessageLink, type MessageLinksParts } from './message-links.js'
+import { MessageLinks, reconnectPause, type MessageLinksParts } from './message-links.js'
+import type { MessageLink } from './nodes.js'
 import type { ScriptTransport } from './redis-port.js'
 
 interface Topic {

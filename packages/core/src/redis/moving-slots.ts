@@ -1,8 +1,8 @@
-import { jittered, type Runtime } from '../runtime/runtime.js'
+import type { LockError } from '../errors.js'
+import { backOffMs, type Runtime } from '../runtime/runtime.js'
 import { codeOf } from './failures.js'
 
-const FIRST_PAUSE_MS = 10
-const LONGEST_PAUSE_MS = 100
+const PAUSES = { firstMs: 10, longestMs: 100 }
 /** Error codes of cluster nodes while a slot migrates or has no primary: nothing ran. */
 const NOT_HERE_NOW = new Set(['MOVED', 'ASK', 'TRYAGAIN', 'CLUSTERDOWN'])
 
@@ -11,24 +11,34 @@ export function isOfMovingSlot(reply: Error): boolean {
   return NOT_HERE_NOW.has(codeOf(reply))
 }
 
-/** Pauses between a cluster's refusal of a command and the next try. */
+/** Commands that a cluster has refused because of a moving slot: each is sent again after a pause. */
 export class MovingSlots {
+  private readonly commands = new WeakMap<Wanted, Refused>()
   private readonly pauses = new Set<{ cancel(): void }>()
   private closed = false
 
   constructor(private readonly runtime: Runtime) {}
 
-  /** @param tries number of earlier refusals */
-  afterPause(tries: number, sendAgain: () => void): void {
+  /** Sends it again, as long as its caller waits. No copy of it is in flight until then, because it did not run. */
+  refused(command: Wanted, error: LockError, sendAgain: () => void): void {
+    const tries = this.commands.get(command)?.tries ?? 0
+    this.commands.set(command, { tries: tries + 1, error })
     if (this.closed) {
       return
     }
-    const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries)
-    const timer = this.runtime.setTimer(jittered(full, this.runtime.random()), () => {
+    const timer = this.runtime.setTimer(backOffMs(PAUSES, tries, this.runtime.random()), () => {
       this.pauses.delete(timer)
-      sendAgain()
+      if (command.isWanted()) {
+        this.commands.set(command, { tries: tries + 1, error: undefined })
+        sendAgain()
+      }
     })
     this.pauses.add(timer)
+  }
+
+  /** The error of the last refusal; undefined: the command was not refused, or was sent again since. */
+  refusalOf(command: object): LockError | undefined {
+    return this.commands.get(command as Wanted)?.error
   }
 
   /** Cancels all pauses: nothing is sent again. */
@@ -37,4 +47,13 @@ export class MovingSlots {
     this.pauses.forEach((each) => each.cancel())
     this.pauses.clear()
   }
+}
+
+interface Wanted {
+  isWanted(): boolean
+}
+
+interface Refused {
+  readonly tries: number
+  readonly error: LockError | undefined
 }

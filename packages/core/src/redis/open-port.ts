@@ -24,6 +24,7 @@ import {
 import type { PortOptions, PortTiming } from './port-options.js'
 import type { RedisPort } from './redis-port.js'
 import { sourceIn } from './redis-source.js'
+import type { RunBy, ScriptRun } from './script-run.js'
 import { olderThanSupported, unusableClient } from './unusable-client.js'
 
 /**
@@ -211,9 +212,7 @@ function warnOfSilence(port: RedisPort, timeoutMs: number): void {
 
 /** The reason why no script runs for this user, which every lock needs; null: it does, or Redis does not say. */
 export async function refusalOfScripts(port: RedisPort): Promise<LockError | null> {
-  const wanted = (): boolean => true
-  const tries = [port.evalsha(NO_SCRIPT, [], [], wanted), port.eval(HARMLESS, [], [], wanted)]
-  for (const { reason } of (await Promise.allSettled(tries)) as { reason?: unknown }[]) {
+  for (const reason of await Promise.all([errorOf(port, 'evalsha'), errorOf(port, 'eval')])) {
     if (port.isErrorReply(reason) && RUNS_NO_SCRIPT.test(reason.message)) {
       return refusal(reason, { keys: [] })
     }
@@ -221,7 +220,14 @@ export async function refusalOfScripts(port: RedisPort): Promise<LockError | nul
   return null
 }
 
-const NO_SCRIPT = '0'.repeat(40)
-const HARMLESS = 'return 1'
+/** Undefined: it was answered. */
+function errorOf(port: RedisPort, by: RunBy): Promise<unknown> {
+  return new Promise((failed) =>
+    port.run(HARMLESS, by, { isWanted: () => true, answered: () => failed(undefined), failed }),
+  )
+}
+
+/** No server knows its digest. */
+const HARMLESS: ScriptRun = { script: { sha1: '0'.repeat(40), lua: 'return 1' }, keys: [], args: [] }
 // Valkey 9.1 and later can be started without Lua.
 const RUNS_NO_SCRIPT = /^NOPERM |^ERR Could not find scripting engine/

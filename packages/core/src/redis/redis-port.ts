@@ -1,6 +1,7 @@
-import type { Answer, WakeSource } from '@holdfast/waiter'
+import type { WakeSource } from '@holdfast/waiter'
 import type { PublishCommand } from './announcement.js'
 import type { KeyScan } from './key-scan.js'
+import type { Receiver, RunBy, ScriptRun } from './script-run.js'
 
 /**
  * What core needs from a Redis client. Only `ioredis/` and `node-redis/` know concrete clients.
@@ -13,23 +14,11 @@ export type ConnectionState = 'ready' | 'connecting' | 'ended'
 /** Runs scripts. */
 export interface ScriptTransport {
   /**
-   * Runs a script by its digest. Rejects with the client's own error. Keys are sent as they are, without `keyPrefix`.
-   * A command in flight when the connection breaks is sent again on the next one, so that a single try still gets its
-   * reply. A port that does this itself asks `isWanted` first.
+   * Runs a script. It fails with the client's own error. Keys are sent as they are, without
+   * `keyPrefix`. A command in flight when the connection breaks is sent again on the next one, so that a single try still
+   * gets its reply. A port that does this itself asks first whether it is wanted.
    */
-  evalsha(
-    sha1: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown>
-  /** Runs a script by its text. */
-  eval(
-    lua: string,
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Answer<unknown>
+  run(run: ScriptRun, by: RunBy, receiver: Receiver): void
   /** Whether an error is Redis's own reply (the command had no effect), and not a failure of the connection. */
   isErrorReply(error: unknown): error is Error
   /** Sends everything in the callback in one write, if the port supports it. */
@@ -44,13 +33,7 @@ export interface ScriptTransport {
 export interface AcknowledgedConnection {
   /** Sends ASKING: the next command is accepted although its slot is still migrating. Absent without a cluster. */
   asking?(): void
-  /** Runs a script by its digest, or by its text. */
-  run(
-    by: 'evalsha' | 'eval',
-    script: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<unknown>
+  run(run: ScriptRun, by: RunBy): Promise<unknown>
   /**
    * Resolves with the number of replicas that have all earlier writes of this connection, after `timeoutMs` at the
    * latest.
@@ -112,8 +95,11 @@ export interface RedisPort extends ScriptTransport {
     key: string,
     address?: string,
   ): AcknowledgedConnection | Promise<AcknowledgedConnection> | null
-  /** One section of INFO. Undefined without a connection: unlike reading `state`, it never opens one. */
-  info(section: string): Answer<unknown> | undefined
+  /**
+   * Asks for one section of INFO. Its answer comes before those of scripts that are sent after it.
+   * @returns false: nothing is asked without a connection. Unlike reading `state`, this never opens one
+   */
+  info(section: string, receiver: Receiver): boolean
 
   /** One per node that has keys of its own. */
   scans(): readonly KeyScan[]

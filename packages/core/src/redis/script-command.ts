@@ -10,14 +10,17 @@ import {
   unexpected,
   UnexpectedReply,
 } from './failures.js'
+import type { Receiver } from './script-run.js'
 import type { ScriptCall } from './script-call.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 
 /** Observes failing commands, before their callers are resumed. */
 export interface CommandTrouble {
   /** The reason why this server must not grant anything, if there is one. */
-  unfit(): RedisUnavailableError | null
+  readonly unfit: RedisUnavailableError | null
   unanswered(key: string | undefined): void
+  /** The error of the last refusal, until the command is sent again: meanwhile it has certainly not run. */
+  refusalOf(command: object): LockError | undefined
   unexpected(
     cause: UnexpectedReply,
     error: RedisUnavailableError,
@@ -25,16 +28,18 @@ export interface CommandTrouble {
   ): void
 }
 
+/** Whoever sends commands learns first what became of them. */
+export interface CommandSender {
+  readonly trouble: CommandTrouble
+  answered(sent: Receiver, reply: unknown): void
+  failed(sent: Receiver, error: unknown): void
+}
+
 /** One run of a script, until its reply or its deadline. */
-export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
+export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T>, Receiver {
   settled = false
   dueAt = 0
   onSettled: (() => void) | undefined = undefined
-  /**
-   * The error of the last refusal, until the command is sent again: if its deadline passes meanwhile, it has
-   * certainly not run.
-   */
-  refusedMeanwhile: LockError | null = null
   private resolve: ((value: T) => void) | undefined = undefined
   private reject: ((error: unknown) => void) | undefined = undefined
 
@@ -42,7 +47,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     readonly call: ScriptCall<R>,
     private readonly handler: ReplyHandler<R, T>,
     private readonly timeoutMs: number,
-    private readonly trouble: CommandTrouble,
+    private readonly sender: CommandSender,
   ) {}
 
   /** One consumer may attach before the reply arrives; it is called in the same turn as the reply. */
@@ -51,8 +56,24 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     this.reject = failed
   }
 
+  get size(): number {
+    return 1
+  }
+
+  isWanted(): boolean {
+    return !this.settled
+  }
+
+  answered(reply: unknown): void {
+    this.sender.answered(this, reply)
+  }
+
+  failed(error: unknown): void {
+    this.sender.failed(this, error)
+  }
+
   /** `acknowledged`: set if replicas were waited for. */
-  answered(reply: unknown, acknowledged: Acknowledged | null): void {
+  read(reply: unknown, acknowledged: Acknowledged | null): void {
     // The only place that checks the shape of replies: the code behind it relies on it.
     if (!this.call.script.canAnswer(reply)) {
       this.misread(reply)
@@ -78,7 +99,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
     this.resolve?.(read)
   }
 
-  failed(error: LockError): void {
+  end(error: LockError): void {
     this.settle()
     this.fail(error)
   }
@@ -87,17 +108,17 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
   misread(reply: unknown): void {
     const cause = new UnexpectedReply(reply)
     const error = unexpected(cause, this.call)
-    this.trouble.unexpected(cause, error, this.call)
-    this.failed(error)
+    this.sender.trouble.unexpected(cause, error, this.call)
+    this.end(error)
   }
 
   expire(): void {
-    this.trouble.unanswered(this.call.keys[0])
-    this.failed(this.refusedMeanwhile ?? unanswered(this.timeoutMs, this.call))
+    this.sender.trouble.unanswered(this.call.keys[0])
+    this.end(this.sender.trouble.refusalOf(this) ?? unanswered(this.timeoutMs, this.call))
   }
 
   abandon(): void {
-    this.failed(abandoned(this.call))
+    this.end(abandoned(this.call))
   }
 
   private settle(): void {
@@ -122,7 +143,7 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T> {
 
   /** Commands may be sent before the server's version is known, and are answered after it. */
   private refuseFromUnfit(value: R): void {
-    const unfit = this.trouble.unfit()
+    const { unfit } = this.sender.trouble
     if (unfit && this.call.granted?.(value, 0) !== undefined) {
       throw grantedInVain(unfit, this.call)
     }

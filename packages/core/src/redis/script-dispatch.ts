@@ -1,32 +1,26 @@
-import { batchScript, encodeBatch, USUAL_ITEMS } from './batch.js'
+import { Batch, USUAL_ITEMS } from './batch.js'
 import { brokenOff, codeOf, isBeforeItems, isOfReplica, QUEUED, refusal } from './failures.js'
 import { Acknowledged } from './acknowledged-transport.js'
 import { isOfMovingSlot, type MovingSlots } from './moving-slots.js'
-import type { ScriptTransport } from './redis-port.js'
+import type { RedisPort, ScriptTransport } from './redis-port.js'
 import type { Script } from './script.js'
-import type { ScriptCall } from './script-call.js'
-import type { ScriptCommand } from './script-command.js'
+import type { Receiver, RunBy } from './script-run.js'
+import type { CommandSender, CommandTrouble, ScriptCommand } from './script-command.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { InFlightCounter } from './in-flight-counter.js'
 
-interface Outcomes {
-  readonly answered: (reply: unknown) => void
-  readonly failed: (error: unknown) => void
-}
-
-type ScriptRun = Pick<ScriptCall, 'script' | 'keys' | 'args'>
-
 export interface DispatchParts {
   readonly runtime: Runtime
-  readonly beforeResume: () => void
+  /** @returns the time, as of the runtime. */
+  readonly beforeResume: () => number
   /** Called when a server that should be a primary replies that it is none, before the caller gets its error. */
   readonly demoted: () => void
   /** Maximum number of transitions in one script; 1: one script each, and those gathered share one write. */
   readonly batchSize: number
   /** Null: keys are not kept apart in slots. */
   readonly movingSlots: MovingSlots | null
-  /** See `RedisPort`. */
-  readonly connectionEpoch: () => number
+  readonly port: Pick<RedisPort, 'connectionEpoch'>
+  readonly trouble: CommandTrouble
 }
 
 /**
@@ -34,8 +28,9 @@ export interface DispatchParts {
  * dispatch and reply. A single one is sent alone, in the same turn. Under load, a quarter of the commands is sent early:
  * Redis executes them while the next are being created.
  */
-export class ScriptDispatch {
-  private gathered: ScriptCommand[] = []
+export class ScriptDispatch implements CommandSender {
+  private readonly gathered: ScriptCommand[] = []
+  readonly trouble: CommandTrouble
   private readonly underWay: InFlightCounter
   private readonly mostGathered: number
   private isKept = false
@@ -50,7 +45,8 @@ export class ScriptDispatch {
     private readonly transport: ScriptTransport,
     private readonly parts: DispatchParts,
   ) {
-    const { runtime, batchSize } = parts
+    const { runtime, batchSize, trouble } = parts
+    this.trouble = trouble
     this.underWay = new InFlightCounter(runtime)
     this.mostGathered = batchSize > 1 ? batchSize : USUAL_ITEMS
   }
@@ -75,7 +71,7 @@ export class ScriptDispatch {
   /** Whether Redis has answered this script on this connection. */
   knows(script: Script, key: string): boolean {
     const place = this.placeOf(script, key)
-    return place !== undefined && this.provenOn.get(place) === this.parts.connectionEpoch()
+    return place !== undefined && this.provenOn.get(place) === this.parts.port.connectionEpoch
   }
 
   /** Each node of a cluster has scripts of its own. */
@@ -101,11 +97,10 @@ export class ScriptDispatch {
   }
 
   private readonly sendGathered = (): void => {
-    const commands = this.gathered
-    if (commands.length === 0) {
+    if (this.gathered.length === 0) {
       return
     }
-    this.gathered = []
+    const commands = this.gathered.splice(0)
     if (this.parts.batchSize > 1) {
       for (const each of this.bySlot(commands)) {
         this.sendTogether(each)
@@ -138,153 +133,113 @@ export class ScriptDispatch {
       this.sendAlone(first)
       return
     }
-    const { keys, args } = encodeBatch(commands.map((each) => each.call))
-    const isWanted = (): boolean => commands.some((each) => !each.settled)
     this.underWay.sent(commands.length)
-    this.run({ script: batchScript, keys, args }, isWanted, {
-      answered: (answer) => this.answeredTogether(commands, answer),
-      failed: (error) => {
-        if (this.transport.isErrorReply(error) && isBeforeItems(error)) {
-          // Nothing ran. Redis may reject the batch for one item: each item is sent alone.
-          this.underWay.settled(commands.length)
-          commands.filter((each) => !each.settled).forEach((each) => this.sendAlone(each))
-        } else {
-          this.answeredBy(error, commands.length)
-          commands.forEach((each) => this.conclude(each, error, null))
-        }
-      },
-    })
+    this.run(new Batch(commands, this))
   }
 
   private sendAlone(command: ScriptCommand): void {
-    const isWanted = (): boolean => !command.settled
-    const answered = (answer: unknown): void => this.answeredAlone(command, answer)
-    const { movingSlots } = this.parts
-    const failed = movingSlots ? this.sendingAgain(movingSlots, command, { answered, isWanted }) : answered
     this.underWay.sent(1)
-    this.run(command.call, isWanted, { answered, failed })
+    this.run(command)
   }
 
-  /**
-   * Sends a command again if it was refused because its slot is migrating, as long as its caller waits. A refused
-   * command did not run, and no copy of it is in flight until the next try.
-   */
-  private sendingAgain(
-    slots: MovingSlots,
-    command: ScriptCommand,
-    { answered, isWanted }: Pick<Outcomes, 'answered'> & { readonly isWanted: () => boolean },
-  ): (error: unknown) => void {
-    let tries = 0
-    const failed = (error: unknown): void => {
-      if (command.settled || !this.transport.isErrorReply(error) || !isOfMovingSlot(error)) {
-        answered(error)
-        return
-      }
-      this.underWay.settled(1)
-      command.refusedMeanwhile = refusal(error, command.call)
-      slots.afterPause(tries, () => {
-        if (!command.settled) {
-          command.refusedMeanwhile = null
-          this.underWay.sent(1)
-          this.run(command.call, isWanted, { answered, failed })
-        }
-      })
-      tries += 1
-    }
-    return failed
-  }
-
-  private run({ script, keys, args }: ScriptRun, isWanted: () => boolean, outcomes: Outcomes): void {
+  /** By its text in a transaction, which may undo a script load: a NOSCRIPT at EXEC would not be reported here. */
+  private run(sent: ScriptCommand | Batch, by: RunBy = this.isQueueing ? 'eval' : 'evalsha'): void {
     const { transport } = this
+    const { script, keys } = sent.call
     // Without the nodes of a cluster nothing is ever known, and nobody asks.
     const isAsked = !transport.slotOf || transport.nodeOf
-    const { answered, failed } =
-      !isAsked || this.knows(script, keys[0] ?? '') ? outcomes : this.proving(script, keys, outcomes)
-    if (this.isQueueing) {
-      // Sent by its text: the transaction may undo a script load, and a NOSCRIPT at EXEC would not be reported here.
-      transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
-      return
-    }
-    transport.evalsha(script.sha1, keys, args, isWanted).then(answered, (error: unknown) => {
-      // The script cache was flushed or the primary is new: nothing ran. If the caller has given up meanwhile, it
-      // must not run any more.
-      const isUnknown = transport.isErrorReply(error) && codeOf(error) === 'NOSCRIPT'
-      if (isUnknown && isWanted()) {
-        transport.eval(script.lua, keys, args, isWanted).then(answered, failed)
-      } else {
-        failed(error)
-      }
-    })
+    const isKnown = by === 'evalsha' && (!isAsked || this.knows(script, keys[0] ?? ''))
+    transport.run(sent.call, by, isKnown ? sent : this.proving(sent, by))
   }
 
-  private proving(script: Script, [key = '']: readonly string[], { answered, failed }: Outcomes): Outcomes {
-    const run = {}
-    const place = this.placeOf(script, key)
-    const epoch = this.parts.connectionEpoch()
-    this.unproven.add(run)
-    return {
+  private proving(sent: ScriptCommand | Batch, by: RunBy): Receiver {
+    const { script, keys } = sent.call
+    const place = this.placeOf(script, keys[0] ?? '')
+    const epoch = this.parts.port.connectionEpoch
+    const receiver: Receiver = {
+      isWanted: () => sent.isWanted(),
       answered: (reply) => {
-        this.unproven.delete(run)
+        this.unproven.delete(receiver)
         if (place !== undefined && !this.transport.isErrorReply(reply) && reply !== QUEUED) {
           this.provenOn.set(place, epoch)
         }
-        answered(reply)
+        sent.answered(reply)
       },
       failed: (error) => {
-        this.unproven.delete(run)
-        failed(error)
+        this.unproven.delete(receiver)
+        // The text was there: whoever answers all the same that the script is unknown will do so again.
+        if (by === 'eval' && this.isUnknown(error)) {
+          sent.answered(error)
+        } else {
+          sent.failed(error)
+        }
       },
     }
+    this.unproven.add(receiver)
+    return receiver
   }
 
-  private answeredAlone(command: ScriptCommand, answer: unknown): void {
-    const whole = this.answeredBy(answer, 1)
-    this.conclude(command, whole, whole === answer ? null : (answer as Acknowledged))
-  }
-
-  private answeredTogether(commands: readonly ScriptCommand[], answer: unknown): void {
-    const whole = this.answeredBy(answer, commands.length)
-    const acknowledged = whole === answer ? null : (answer as Acknowledged)
-    const replies = itemsOf(whole, commands.length)
-    commands.forEach((command, i) => {
+  answered(sent: ScriptCommand | Batch, answer: unknown): void {
+    const now = this.parts.beforeResume()
+    this.underWay.settled(sent.size, now)
+    const acknowledged = answer instanceof Acknowledged ? answer : null
+    const reply = acknowledged ? acknowledged.reply : answer
+    this.isQueueing = reply === QUEUED
+    if (!(sent instanceof Batch)) {
+      this.conclude(sent, reply, acknowledged)
+      return
+    }
+    const replies = sent.repliesIn(reply)
+    sent.commands.forEach((command, i) => {
       if (replies) {
         this.conclude(command, replies[i], acknowledged)
-      } else if (!command.settled) {
-        command.misread(whole)
+      } else if (command.isWanted()) {
+        command.misread(reply)
       }
     })
   }
 
-  /** @returns Redis's own reply, or the failure */
-  private answeredBy(answer: unknown, count: number): unknown {
-    this.parts.beforeResume()
-    this.underWay.settled(count)
-    const reply = answer instanceof Acknowledged ? answer.reply : answer
-    this.isQueueing = reply === QUEUED
-    return reply
+  failed(sent: ScriptCommand | Batch, error: unknown): void {
+    const { movingSlots } = this.parts
+    if (!this.transport.isErrorReply(error) || !sent.isWanted()) {
+      this.answered(sent, error)
+    } else if (this.isUnknown(error)) {
+      // The script cache was flushed or the primary is new: nothing ran.
+      this.run(sent, 'eval')
+    } else if (sent instanceof Batch && isBeforeItems(error)) {
+      // Nothing ran. Redis may reject the batch for one item: each item is sent alone.
+      this.notRun(sent)
+      sent.commands.filter((each) => each.isWanted()).forEach((each) => this.sendAlone(each))
+    } else if (movingSlots && !(sent instanceof Batch) && isOfMovingSlot(error)) {
+      this.notRun(sent)
+      movingSlots.refused(sent, refusal(error, sent.call), () => this.sendAlone(sent))
+    } else {
+      this.answered(sent, error)
+    }
+  }
+
+  private notRun({ size }: ScriptCommand | Batch): void {
+    this.underWay.settled(size, this.parts.runtime.now())
+  }
+
+  private isUnknown(error: unknown): boolean {
+    return this.transport.isErrorReply(error) && codeOf(error) === 'NOSCRIPT'
   }
 
   /** `reply`: Redis's answer, its error, or a failure of the connection. */
   private conclude(command: ScriptCommand, reply: unknown, acknowledged: Acknowledged | null): void {
-    if (command.settled) {
+    if (!command.isWanted()) {
       return
     }
     if (this.transport.isErrorReply(reply)) {
       if (isOfReplica(reply)) {
         this.parts.demoted()
       }
-      command.failed(refusal(reply, command.call))
+      command.end(refusal(reply, command.call))
     } else if (reply instanceof Error) {
-      command.failed(brokenOff(reply, command.call))
+      command.end(brokenOff(reply, command.call))
     } else {
-      command.answered(reply, acknowledged)
+      command.read(reply, acknowledged)
     }
   }
-}
-
-/** The replies of a batch, one per item; null: not the reply of a batch. */
-function itemsOf(reply: unknown, count: number): readonly unknown[] | null {
-  return batchScript.canAnswer(reply) && (reply as readonly unknown[]).length === count
-    ? (reply as readonly unknown[])
-    : null
 }

@@ -1,8 +1,9 @@
 import type { Answer } from '@holdfast/waiter'
-import { ClientClosedError, type RedisUnavailableError } from '../errors.js'
+import { ClientClosedError, type LockError, type RedisUnavailableError } from '../errors.js'
+import { isHeardEverywhere } from '../keys.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
-import { announcementOn, decided, type Announcement } from './announcement.js'
+import { UNDECIDED, type Announcement } from './announcement.js'
 import { CommandDeadlines, type InFlight } from '../runtime/command-deadlines.js'
 import { connectionEnded, notSent, type Plight } from './failures.js'
 import { MovingSlots } from './moving-slots.js'
@@ -17,8 +18,8 @@ export interface RunnerLimits {
   readonly commandTimeoutMs: number
   /** Maximum number of transitions of one turn that are sent as one script; 1: each alone. */
   readonly batchSize: number
-  /** Runs before a reply, or a missed deadline, resumes the caller. */
-  readonly beforeResume: () => void
+  /** Runs before a reply, or a missed deadline, resumes the caller. @returns the time, as of the runtime. */
+  readonly beforeResume: () => number
   /** Called when a server that should be a primary replies that it is none, before the caller gets its error. */
   readonly demoted: () => void
   /** Called when a command begins after a rest: see `rest`. */
@@ -30,15 +31,14 @@ export interface RunnerLimits {
 }
 
 /** Runs scripts with a deadline, and classifies failures by what is known about their effect. */
-export class ScriptRunner {
+export class ScriptRunner implements CommandTrouble {
   private readonly usualDeadlines: CommandDeadlines
   private readonly otherDeadlines = new Map<number, CommandDeadlines>()
   private readonly dispatch: ScriptDispatch
   private readonly acknowledged: ScriptDispatch | null
   private readonly movingSlots: MovingSlots | null
-  private closed = false
-  /** The reason why this server must not grant anything. Releases are sent all the same. */
-  unfit: RedisUnavailableError | null = null
+  /** An error: the reason why this server must not grant anything. Releases are sent all the same. */
+  private state: 'open' | 'closed' | RedisUnavailableError = 'open'
 
   constructor(
     private readonly port: RedisPort,
@@ -46,16 +46,9 @@ export class ScriptRunner {
     private readonly limits: RunnerLimits,
   ) {
     this.usualDeadlines = this.newDeadlines(limits.commandTimeoutMs)
-    const { replicas, batchSize, beforeResume, demoted } = limits
+    const { replicas } = limits
     this.movingSlots = port.slotOf ? new MovingSlots(runtime) : null
-    const parts = {
-      runtime,
-      beforeResume,
-      demoted,
-      batchSize,
-      movingSlots: this.movingSlots,
-      connectionEpoch: () => port.connectionEpoch,
-    }
+    const parts = { ...limits, runtime, port, movingSlots: this.movingSlots, trouble: this }
     this.dispatch = new ScriptDispatch(port, parts)
     const transport = replicas && new AcknowledgedTransport(runtime, port, replicas)
     this.acknowledged = transport ? new ScriptDispatch(transport, parts) : null
@@ -77,9 +70,12 @@ export class ScriptRunner {
     this.port.messages.check?.()
   }
 
-  /** How scripts publish on a channel. */
+  /** How scripts publish on a channel: by the command whose messages its subscribers receive. */
   announcementOn(channel: string): Announcement {
-    return announcementOn(channel, this.port.publishCommand)
+    const { publishCommand } = this.port
+    return publishCommand === 'PUBLISH' || isHeardEverywhere(channel)
+      ? 'PUBLISH'
+      : (publishCommand ?? UNDECIDED)
   }
 
   /** Whether a server knows all subscribers of a channel: of unsharded messages, each node of a cluster its own. */
@@ -156,9 +152,21 @@ export class ScriptRunner {
     return this.deadlines.every((each) => each.rest())
   }
 
+  /** Tells whether this server may grant anything. @param unfit why not; null: it may */
+  judge(unfit: RedisUnavailableError | null): void {
+    if (this.state !== 'closed') {
+      this.state = unfit ?? 'open'
+    }
+  }
+
+  /** The reason why this server must not grant anything; null: it may. */
+  get unfit(): RedisUnavailableError | null {
+    return typeof this.state === 'string' ? null : this.state
+  }
+
   /** Ends all waits for a reply or a connection, with an error. */
   close(): void {
-    this.closed = true
+    this.state = 'closed'
     this.limits.beforeResume()
     this.movingSlots?.close()
     this.deadlines.forEach((each) => each.close())
@@ -169,14 +177,14 @@ export class ScriptRunner {
   }
 
   private get isReady(): boolean {
-    return !this.closed && this.unfit === null && this.port.state === 'ready'
+    return this.state === 'open' && this.port.state === 'ready'
   }
 
   private send<R, T>(call: ScriptCall<R>, handler: ReplyHandler<R, T>): ScriptCommand<R, T> {
-    const timeoutMs = this.timeoutOf(call)
-    const command = new ScriptCommand(call, handler, timeoutMs, this.trouble)
-    this.deadlinesOf(timeoutMs).add(command)
+    const deadlines = this.deadlinesOf(call)
     const dispatch = call.granted && this.acknowledged ? this.acknowledged : this.dispatch
+    const command = new ScriptCommand(call, handler, deadlines.durationMs, dispatch)
+    deadlines.add(command)
     dispatch.send(command as unknown as ScriptCommand)
     return command
   }
@@ -186,13 +194,14 @@ export class ScriptRunner {
    * has given up.
    */
   private sendWhenReady<T>(call: ScriptCall<T>): Promise<T> {
-    if (this.closed) {
+    if (this.state === 'closed') {
       return Promise.reject(new ClientClosedError(call.lockName))
     }
     if (this.unfit && call.granted) {
       return Promise.reject(this.unfit)
     }
-    const timeoutMs = this.timeoutOf(call)
+    const deadlines = this.deadlinesOf(call)
+    const { durationMs } = deadlines
     return new Promise<T>((resolve, reject) => {
       const finish = (proceed: () => void): void => {
         unsent.settled = true
@@ -201,7 +210,7 @@ export class ScriptRunner {
         unsent.onSettled?.()
       }
       const check = (): void => {
-        if (this.closed) {
+        if (this.state === 'closed') {
           finish(() => reject(new ClientClosedError(call.lockName)))
         } else if (this.port.state === 'ready') {
           finish(() =>
@@ -219,32 +228,33 @@ export class ScriptRunner {
         finish(() => {
           // It may be in the middle of its handshake.
           this.port.unanswered?.(call.keys[0])
-          reject(notSent(`No connection to Redis within ${timeoutMs} ms`, true, this.port, call.lockName))
+          reject(notSent(`No connection to Redis within ${durationMs} ms`, true, this.port, call.lockName))
         })
       const unsent: InFlight = { settled: false, dueAt: 0, expire, abandon: check, onSettled: undefined }
-      this.deadlinesOf(timeoutMs).add(unsent)
+      deadlines.add(unsent)
       check()
     })
   }
 
   private decide(args: readonly string[]): readonly string[] {
     const { publishCommand } = this.port
-    return publishCommand ? decided(args, publishCommand) : args
+    return publishCommand ? args.map((each) => (each === UNDECIDED ? publishCommand : each)) : args
   }
 
-  private readonly trouble: CommandTrouble = {
-    unanswered: (key) => this.port.unanswered?.(key),
-    unfit: () => this.unfit,
-    unexpected: (...details) => this.limits.unexpected?.(...details),
+  unanswered(key: string | undefined): void {
+    this.port.unanswered?.(key)
   }
 
-  private timeoutOf(call: ScriptCall): number {
-    const { commandTimeoutMs } = this.limits
-    return Math.min(call.timeoutMs ?? commandTimeoutMs, commandTimeoutMs)
+  refusalOf(command: object): LockError | undefined {
+    return this.movingSlots?.refusalOf(command)
   }
 
-  private deadlinesOf(timeoutMs: number): CommandDeadlines {
-    if (timeoutMs === this.limits.commandTimeoutMs) {
+  unexpected(...details: Parameters<CommandTrouble['unexpected']>): void {
+    this.limits.unexpected?.(...details)
+  }
+
+  private deadlinesOf({ timeoutMs = Infinity }: ScriptCall): CommandDeadlines {
+    if (timeoutMs >= this.usualDeadlines.durationMs) {
       return this.usualDeadlines
     }
     const deadlines = this.otherDeadlines.get(timeoutMs) ?? this.newDeadlines(timeoutMs)

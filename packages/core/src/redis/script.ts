@@ -13,31 +13,27 @@ export interface Script {
   readonly canAnswer: Shape
 }
 
-/** Text and hash are created on first use: a process uses few of the scripts it loads. */
-class EmbeddedScript<N extends string> implements Script {
+class EmbeddedScript implements Script {
   readonly inBatches: boolean
-  private text: string | null = null
-  private hash: string | null = null
 
   constructor(
-    private readonly sources: Readonly<Record<N, string>>,
-    readonly name: N,
+    readonly name: string,
+    readonly lua: string,
     readonly canAnswer: Shape,
   ) {
     this.inBatches = inBatches.includes(name)
   }
 
-  get lua(): string {
-    return (this.text ??= this.sources[this.name])
-  }
-
+  /** Made on first use, and kept: a process uses few of the scripts that it loads. */
   get sha1(): string {
-    return (this.hash ??= createHash('sha1').update(this.lua).digest('hex'))
+    const value = createHash('sha1').update(this.lua).digest('hex')
+    Object.defineProperty(this, 'sha1', { value })
+    return value
   }
 }
 
 export function defineScript(name: keyof typeof luaSources, canAnswer: Shape): Script {
-  return new EmbeddedScript(luaSources, name, canAnswer)
+  return new EmbeddedScript(name, luaSources[name], canAnswer)
 }
 
 /** A script of an entry beside the main one: its text comes with the entry. */
@@ -46,5 +42,5 @@ export function defineEntryScript<N extends string>(
   name: N,
   canAnswer: Shape,
 ): Script {
-  return new EmbeddedScript(sources, name, canAnswer)
+  return new EmbeddedScript(name, sources[name], canAnswer)
 }

@@ -1,9 +1,8 @@
 import { RedisUnavailableError, WrongTypeError } from '../errors.js'
 import { codeOf } from './failures.js'
-import { jittered, type Clock, type Runtime } from '../runtime/runtime.js'
+import { backOffMs, type Clock, type Runtime } from '../runtime/runtime.js'
 
-const FIRST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 1_000
+const PAUSES = { firstMs: 50, longestMs: 1_000 }
 /**
  * Pause before a release queued in the application's transaction is sent once more: most transactions are over by
  * then.
@@ -44,7 +43,7 @@ export async function untilKnown<T>(
   command: () => Promise<T>,
   { runtime, giveUpAt, signal }: RetryLimits,
 ): Promise<T> {
-  for (let fullMs = FIRST_PAUSE_MS; ; fullMs = Math.min(LONGEST_PAUSE_MS, 2 * fullMs)) {
+  for (let tries = 0; ; tries += 1) {
     try {
       return await command()
     } catch (error) {
@@ -52,7 +51,7 @@ export async function untilKnown<T>(
       if (!isWorthRetrying(error) || left <= 0 || signal.aborted) {
         throw error
       }
-      await pause(Math.min(left, jittered(fullMs, runtime.random())), runtime, signal)
+      await pause(Math.min(left, backOffMs(PAUSES, tries, runtime.random())), runtime, signal)
     }
   }
 }

@@ -23,7 +23,7 @@ const LATE_MS = 2
  * time, and only once.
  */
 export class CommandDeadlines {
-  private commands: InFlight[] = []
+  private readonly commands: InFlight[] = []
   private first = 0
   private timer: { cancel(): void } | null = null
 
@@ -33,7 +33,7 @@ export class CommandDeadlines {
    */
   constructor(
     private readonly runtime: Pick<Runtime, 'now' | 'setTimer' | 'afterTurn'>,
-    private readonly durationMs: number,
+    readonly durationMs: number,
     private readonly beforeResume: () => void,
     private readonly begun?: () => void,
   ) {}
@@ -69,7 +69,7 @@ export class CommandDeadlines {
     this.timer?.cancel()
     this.timer = null
     const left = this.unsettled
-    this.commands = []
+    this.commands.length = 0
     this.first = 0
     left.forEach((each) => each.abandon())
   }
@@ -107,7 +107,7 @@ export class CommandDeadlines {
       this.first = 0
     } else if (this.first > 256 && this.first * 2 > this.commands.length) {
       // Drops settled entries in large pieces, so that the cost per command stays constant.
-      this.commands = this.commands.slice(this.first)
+      this.commands.splice(0, this.first)
       this.first = 0
     }
     return this.commands.length === 0

@@ -124,6 +124,17 @@ export function jittered(ms: number, random: number): number {
   return ms * (0.5 + random / 2)
 }
 
+/** Pauses between tries. */
+export interface BackOff {
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+/** Half to all of a pause that doubles with each earlier try. @param random in [0, 1) */
+export function backOffMs({ firstMs, longestMs }: BackOff, tries: number, random: number): number {
+  return jittered(Math.min(firstMs * 2 ** tries, longestMs), random)
+}
+
 /** `count` random bytes as hexadecimal digits. */
 export function randomHex(runtime: Pick<Runtime, 'bytes'>, count: number): string {
   return Buffer.from(runtime.bytes(count)).toString('hex')

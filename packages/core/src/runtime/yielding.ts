@@ -9,7 +9,6 @@ const LONGEST_MS = 5
  */
 export class Yielding {
   private since: number | null = null
-  private pause: Promise<void> | null = null
 
   constructor(private readonly runtime: Pick<Runtime, 'now' | 'afterTurn'>) {}
 
@@ -19,14 +18,9 @@ export class Yielding {
     const now = runtime.now()
     if (this.since === null) {
       this.since = now
-      runtime.afterTurn(() => {
-        this.since = null
-        this.pause = null
-      })
+      runtime.afterTurn(() => (this.since = null))
       return null
     }
-    return now - this.since < LONGEST_MS
-      ? null
-      : (this.pause ??= new Promise((resolve) => runtime.afterTurn(resolve)))
+    return now - this.since < LONGEST_MS ? null : new Promise((resolve) => runtime.afterTurn(resolve))
   }
 }

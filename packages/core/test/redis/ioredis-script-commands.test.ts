@@ -16,6 +16,7 @@ interface TracedCommand {
   reject: (error: unknown) => void
 }
 
+const SCRIPT = { script: { sha1: '0'.repeat(40), lua: 'return 1' }, keys: [], args: [] }
 const rig = useRig()
 
 function open(options: object = {}): Redis {
@@ -94,7 +95,7 @@ describe('commands that encode themselves', () => {
     await once(client, 'end')
     const sending = scriptSending(client, plainSender(client))
     const failure = await new Promise((resolve) => {
-      sending.evalsha('0'.repeat(40), [], [], () => true).then(resolve, resolve)
+      sending.run(SCRIPT, 'evalsha', { isWanted: () => true, answered: resolve, failed: resolve })
     })
     expect(failure).toMatchObject({ message: 'Connection is closed.' })
   })
@@ -105,7 +106,7 @@ describe('commands that encode themselves', () => {
     const port = new IoredisPort(client, false, { background: systemRuntime, commandTimeout: 3_000 })
     const epoch = new Promise((resolve) => {
       const failed = (): void => resolve(port.connectionEpoch)
-      port.eval('return 1', [], [], () => true).then(() => resolve('answered'), failed)
+      port.run(SCRIPT, 'eval', { isWanted: () => true, answered: () => resolve('answered'), failed })
     })
     client.stream.destroy()
     expect(await epoch).toBe(1)

@@ -14,7 +14,6 @@ import { eventually, soon, useRig } from './support/rig.js'
 const NAME = 'order:42'
 const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
 const rig = useRig()
-const never = (): boolean => false
 
 /** A client as its user makes it: nobody has connected it. */
 function made(
@@ -38,6 +37,16 @@ async function portOn(at?: { port: number }) {
   rig.atEnd(() => port.close())
   return { client, port }
 }
+
+const evaluated = (
+  port: NodeRedisPort,
+  lua: string,
+  [keys, args]: readonly [string[], string[]],
+  isWanted = () => false,
+): Promise<unknown> =>
+  new Promise((answered, failed) =>
+    port.run({ script: { lua, sha1: '' }, keys, args }, 'eval', { isWanted, answered, failed }),
+  )
 
 describe('a node-redis client that is not connected', () => {
   it('is waited for by a client made of it, whose errors say what to call', async () => {
@@ -103,7 +112,7 @@ describe('a command under way on node-redis when the connection breaks', () => {
     const { port, client } = await portOn(proxy)
     let wanted = true
     const lost = proxy.loseRequest((bytes) => bytes.includes(SET))
-    const sending = outcomeOf(port.eval(SET, ['late'], ['1'], () => wanted))
+    const sending = outcomeOf(evaluated(port, SET, [['late'], ['1']], () => wanted))
     const epoch = port.connectionEpoch
     await lost.happened
     proxy.refuse()
@@ -112,7 +121,7 @@ describe('a command under way on node-redis when the connection breaks', () => {
     proxy.pass()
     expect(await sending).toMatchObject({ message: 'Socket closed unexpectedly' })
     await eventually(() => client.isReady)
-    expect(await port.eval(SET, ['next'], ['1'], never)).toBe('OK')
+    expect(await evaluated(port, SET, [['next'], ['1']])).toBe('OK')
     expect(await rig.admin.keys('*')).toEqual(['next'])
     await rig.admin.del('next')
   })
@@ -122,7 +131,7 @@ describe('a command under way on node-redis when the connection breaks', () => {
     const { port } = await portOn(proxy)
     const before = port.connectionEpoch
     proxy.loseReply((bytes) => bytes.includes(SET))
-    const heard = port.eval(SET, ['cut'], ['1'], never).catch(() => port.connectionEpoch)
+    const heard = evaluated(port, SET, [['cut'], ['1']]).catch(() => port.connectionEpoch)
     expect(await soon(heard)).toBeGreaterThan(before)
     expect(await rig.admin.del('cut')).toBe(1)
   })
@@ -134,12 +143,12 @@ describe('a command under way on node-redis when the connection breaks', () => {
     const sending = new Promise((resolve) => {
       setImmediate(() => {
         proxy.resetAll()
-        resolve(outcomeOf(port.eval(SET, ['late'], ['1'], never)))
+        resolve(outcomeOf(evaluated(port, SET, [['late'], ['1']])))
       })
     })
     expect(await sending).toMatchObject({ message: 'The command was aborted' })
     await eventually(() => client.isReady)
-    expect(await port.eval(SET, ['next'], ['1'], never)).toBe('OK')
+    expect(await evaluated(port, SET, [['next'], ['1']])).toBe('OK')
     expect(await rig.admin.keys('*')).toEqual(['next'])
     await rig.admin.del('next')
   })
@@ -170,7 +179,7 @@ describe('an error of node-redis', () => {
     expect(await failed(['GET', 'list'])).toBe(true)
     expect(await failed(['NO-SUCH-COMMAND'])).toBe(true)
     expect(await failed(['EVAL', "return redis.error_reply('OWN of a script')", '0'])).toBe(true)
-    const [inside] = (await port.eval("return { redis.error_reply('OWN of a script') }", [], [], never)) as [
+    const [inside] = (await evaluated(port, "return { redis.error_reply('OWN of a script') }", [[], []])) as [
       Error,
     ]
     expect(port.isErrorReply(inside)).toBe(true)

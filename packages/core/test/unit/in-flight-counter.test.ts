@@ -15,7 +15,7 @@ const travel = (times: number, ms: number): void => {
   for (let i = 0; i < times; i += 1) {
     underWay.sent(1)
     nowMs += ms
-    underWay.settled(1)
+    underWay.settled(1, nowMs)
   }
 }
 
@@ -30,7 +30,7 @@ describe('commands leave before the turn ends', () => {
     [100, 25],
   ])('when they are a quarter of %i callers that were resumed, until few are left', (callers, quarter) => {
     underWay.sent(callers)
-    underWay.settled(callers)
+    underWay.settled(callers, nowMs)
     for (let left = callers; left > quarter; left -= quarter) {
       expect(leavesWith(callers)).toBe(quarter)
       underWay.sent(quarter)
@@ -40,13 +40,13 @@ describe('commands leave before the turn ends', () => {
 
   it('when they are a quarter of what is under way and what is still to be asked', () => {
     underWay.sent(100)
-    underWay.settled(60)
+    underWay.settled(60, nowMs)
     expect(leavesWith(60)).toBe(25)
   })
 
   it('one by one where there are few, but for the last', () => {
     underWay.sent(13)
-    underWay.settled(13)
+    underWay.settled(13, nowMs)
     for (let i = 0; i < 12; i += 1) {
       expect(leavesWith(13)).toBe(1)
       underWay.sent(1)
@@ -62,13 +62,13 @@ describe('commands wait for the end of the turn', () => {
 
   it('when one caller asks for more than it was answered', () => {
     underWay.sent(1)
-    underWay.settled(1)
+    underWay.settled(1, nowMs)
     expect(leavesWith(64)).toBeUndefined()
   })
 
   it('when what is under way was not answered in this turn', async () => {
     underWay.sent(40)
-    underWay.settled(20)
+    underWay.settled(20, nowMs)
     await new Promise((resolve) => process.nextTick(resolve))
     expect(leavesWith(64)).toBeUndefined()
   })
@@ -79,7 +79,7 @@ describe('few commands with far to go', () => {
   const resume = (): void => {
     underWay.sent(13)
     nowMs += 1
-    underWay.settled(13)
+    underWay.settled(13, nowMs)
   }
 
   it('wait for the end of the turn, as soon as sixteen round trips have shown how far it is', () => {
@@ -105,11 +105,11 @@ describe('few commands with far to go', () => {
     travel(16, 1)
     underWay.sent(12)
     nowMs += 0.5
-    underWay.settled(11)
+    underWay.settled(11, nowMs)
     underWay.sent(1)
     nowMs += 0.1
-    underWay.settled(1)
-    underWay.settled(1)
+    underWay.settled(1, nowMs)
+    underWay.settled(1, nowMs)
     travel(15, 1)
     // The trip of the twelve took 0.6 ms, and none took 0.1.
     resume()
@@ -119,7 +119,7 @@ describe('few commands with far to go', () => {
   it('are many from fourteen on, however far it is', () => {
     travel(40, 1)
     underWay.sent(16)
-    underWay.settled(16)
+    underWay.settled(16, nowMs)
     expect(leavesWith(16)).toBe(4)
   })
 })

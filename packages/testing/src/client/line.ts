@@ -22,36 +22,17 @@ export interface LineEvents {
   message(channel: string, payload: string): void
 }
 
-/** Who waits for an answer. */
-interface Caller {
-  resolve(reply: unknown): void
-  reject(error: unknown): void
+/** Who is told what became of a command. */
+export interface Receiver {
+  isWanted(): boolean
+  answered(reply: unknown): void
+  failed(error: unknown): void
 }
 
 /** A command on its way. */
 interface Sent {
   readonly words: readonly string[]
-  readonly isWanted: () => boolean
-  readonly caller: Caller
-}
-
-/** Commands as ioredis settles them for LockClient: told in the turn of the reply, and of failures as promises are. */
-export class Answer implements Caller {
-  private answered: ((reply: unknown) => void) | null = null
-  private failed: ((error: unknown) => void) | null = null
-
-  then(answered: (reply: unknown) => void, failed: (error: unknown) => void): void {
-    this.answered = answered
-    this.failed = failed
-  }
-
-  resolve(reply: unknown): void {
-    this.answered?.(reply)
-  }
-
-  reject(error: unknown): void {
-    Promise.reject(error).catch((reason: unknown) => this.failed?.(reason))
-  }
+  readonly receiver: Receiver
 }
 
 /**
@@ -85,18 +66,12 @@ export class Line {
 
   /** Rejects with an ErrorReply when Redis refuses, and otherwise when the connection has ended. */
   command(words: readonly string[], isWanted: () => boolean = () => true): Promise<unknown> {
-    return new Promise((resolve, reject) => this.send(words, isWanted, { resolve, reject }))
+    return new Promise((answered, failed) => this.send(words, { isWanted, answered, failed }))
   }
 
-  /** The same for one consumer, which is called where the reply arrives. */
-  ask(words: readonly string[], isWanted: () => boolean): Answer {
-    const answer = new Answer()
-    this.send(words, isWanted, answer)
-    return answer
-  }
-
-  private send(words: readonly string[], isWanted: () => boolean, caller: Caller): void {
-    const sent = { words: words.map(toBytes), isWanted, caller }
+  /** The same, told where the reply arrives. */
+  send(words: readonly string[], receiver: Receiver): void {
+    const sent = { words: words.map(toBytes), receiver }
     if (this.connection) {
       this.sent.push(sent)
       this.schedule()
@@ -151,7 +126,7 @@ export class Line {
     }
     const failure = this.server.failureOf(sent.words)
     if (failure && 'error' in failure) {
-      sent.caller.reject(new ErrorReply(failure.error))
+      sent.receiver.failed(new ErrorReply(failure.error))
       return
     }
     if (failure && 'cut' in failure) {
@@ -170,7 +145,7 @@ export class Line {
       }
       return
     }
-    answer(sent.caller, connection.command(sent.words))
+    answer(sent.receiver, connection.command(sent.words))
   }
 
   private break(): void {
@@ -190,7 +165,7 @@ export class Line {
     }
     this.connection = this.connected()
     for (const each of this.interrupted.splice(0)) {
-      if (each.isWanted()) {
+      if (each.receiver.isWanted()) {
         this.sent.push(each)
       } else {
         this.refuse(each)
@@ -202,18 +177,18 @@ export class Line {
     this.events.changed()
   }
 
-  private refuse({ caller }: Sent): void {
-    caller.reject(
+  private refuse({ receiver }: Sent): void {
+    receiver.failed(
       new Error(this.closed ? 'The connection is closed.' : 'There is no connection to the server.'),
     )
   }
 }
 
-function answer(caller: Caller, reply: Reply): void {
+function answer(receiver: Receiver, reply: Reply): void {
   if (reply instanceof ErrorReply) {
-    caller.reject(reply)
+    receiver.failed(reply)
   } else {
-    caller.resolve(asClientHasIt(reply))
+    receiver.answered(asClientHasIt(reply))
   }
 }
 

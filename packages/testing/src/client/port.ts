@@ -1,10 +1,15 @@
 import type { Runtime } from '@holdfast/core'
 import { ErrorReply } from '../engine/reply.js'
-import { type Answer, Line, type Server } from './line.js'
+import { Line, type Receiver, type Server } from './line.js'
 import { Messages } from './messages.js'
 
 type Verdict = ((key: string) => boolean) | null
-type Wanted = () => boolean
+
+interface ScriptRun {
+  readonly script: { readonly sha1: string; readonly lua: string }
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
 
 /** Core's RedisPort, on a server in the process. */
 export class Port {
@@ -52,20 +57,21 @@ export class Port {
     return () => this.primaryListeners.delete(listener)
   }
 
-  evalsha(sha1: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Answer {
-    return this.line.ask(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
-  }
-
-  eval(lua: string, keys: readonly string[], args: readonly string[], isWanted: Wanted): Answer {
-    return this.line.ask(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
+  run({ script, keys, args }: ScriptRun, by: 'evalsha' | 'eval', receiver: Receiver): void {
+    const text = by === 'eval' ? script.lua : script.sha1
+    this.line.send([by.toUpperCase(), text, `${keys.length}`, ...keys, ...args], asClientTells(receiver))
   }
 
   isErrorReply(error: unknown): error is Error {
     return error instanceof ErrorReply
   }
 
-  info(section: string): Answer | undefined {
-    return this.line.isOpen ? this.line.ask(['INFO', section], () => true) : undefined
+  info(section: string, receiver: Receiver): boolean {
+    const { isOpen } = this.line
+    if (isOpen) {
+      this.line.send(['INFO', section], asClientTells(receiver))
+    }
+    return isOpen
   }
 
   scans(): readonly ((cursor: string, match: string, count: number, type: string) => Promise<unknown>)[] {
@@ -93,5 +99,15 @@ export class Port {
     }
     const listeners = [...this.listeners]
     listeners.forEach((listener) => listener())
+  }
+}
+
+/** Told as ioredis does: in the turn of the reply, and of failures as promises do. */
+function asClientTells(receiver: Receiver): Receiver {
+  return {
+    isWanted: () => receiver.isWanted(),
+    answered: (reply) => receiver.answered(reply),
+    failed: (error) =>
+      void Promise.reject(error as Error).catch((reason: unknown) => receiver.failed(reason)),
   }
 }

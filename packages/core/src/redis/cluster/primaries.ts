@@ -1,7 +1,7 @@
 import type { Runtime } from '../../runtime/runtime.js'
 import { PrimaryIdentity } from '../primary-identity.js'
 import type { PrimaryListener, ScriptTransport } from '../redis-port.js'
-import type { ClusterView } from './view.js'
+import type { RedisNodes } from '../nodes.js'
 
 const LOOK_AGAIN_MS = 250
 
@@ -15,7 +15,7 @@ export class ClusterPrimaries {
 
   constructor(
     private readonly runtime: Runtime,
-    private readonly cluster: ClusterView,
+    private readonly cluster: RedisNodes,
     private readonly isErrorReply: ScriptTransport['isErrorReply'],
     private readonly tell: PrimaryListener,
   ) {

@@ -1,5 +1,5 @@
 import type { AcknowledgedLibrary, OwnAcknowledged } from '../acknowledged-connections.js'
-import type { AcknowledgedConnection } from '../redis-port.js'
+import { scriptOf, type RunBy, type ScriptRun } from '../script-run.js'
 import { placeOf, type ConnectionPlace } from '../connection-place.js'
 import type { IoredisClient } from './client.js'
 import { OwnIoredis } from './own-ioredis.js'
@@ -43,8 +43,9 @@ class AcknowledgedIoredis extends OwnIoredis implements OwnAcknowledged {
     this.client.asking().catch(ignore)
   }
 
-  readonly run: AcknowledgedConnection['run'] = (by, script, keys, args) =>
-    this.sender[by](script, keys.length, ...keys, ...args)
+  run(run: ScriptRun, by: RunBy): Promise<unknown> {
+    return this.sender[by](scriptOf(run, by), run.keys.length, ...run.keys, ...run.args)
+  }
 
   async wait(replicas: number, timeoutMs: number): Promise<number> {
     return Number(await this.client.wait(replicas, timeoutMs))

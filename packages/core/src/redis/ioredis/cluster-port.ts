@@ -1,8 +1,6 @@
-import type { Answer } from '@holdfast/waiter'
 import { isEndOfRedirections } from '../failures.js'
 import type { PublishCommand } from '../announcement.js'
 import type { Messages } from '../messages.js'
-import { ClusterObserver } from '../cluster/observer.js'
 import { nodeKey, primaryAt, type IoredisCluster, type IoredisNode } from './cluster.js'
 import { IoredisClusterView } from './cluster-view.js'
 import { ConnectionTrouble } from '../connection-trouble.js'
@@ -17,7 +15,9 @@ import { AcknowledgedConnections } from '../acknowledged-connections.js'
 import { SelectedDatabase } from './selected-database.js'
 import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
+import { PortObserver } from '../port-observer.js'
 import type { PortOptions } from '../port-options.js'
+import type { Receiver } from '../script-run.js'
 import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 
 /** RedisPort over an ioredis Cluster, which follows MOVED and ASK; the rest is done here. */
@@ -27,11 +27,10 @@ export class IoredisClusterPort implements RedisPort {
   readonly messages: Messages
   readonly onStateChange: RedisPort['onStateChange']
   readonly onPrimary: RedisPort['onPrimary']
-  readonly evalsha: RedisPort['evalsha']
-  readonly eval: RedisPort['eval']
+  readonly run: RedisPort['run']
   private readonly sending: ScriptSending
   private readonly view: IoredisClusterView
-  private readonly observer: ClusterObserver
+  private readonly observer: PortObserver
   private readonly acknowledged = new AcknowledgedConnections(acknowledgedIoredis)
   private readonly troubles: ConnectionTrouble
   private readonly database: SelectedDatabase
@@ -46,14 +45,16 @@ export class IoredisClusterPort implements RedisPort {
     this.keyPrefix = cluster.options.keyPrefix ?? ''
     this.runtime = options.background
     this.sending = scriptSending(cluster, plainSender(cluster))
-    this.evalsha = this.sending.evalsha
-    this.eval = this.sending.eval
+    this.run = this.sending.run
     this.view = new IoredisClusterView(cluster)
-    this.observer = new ClusterObserver({
-      cluster: this.view,
-      options,
-      askForSharded: () => cluster.nodes('master')[0]?.pubsub('SHARDNUMSUB') ?? null,
+    this.observer = new PortObserver({
+      nodes: this.view,
+      timing: options,
       isErrorReply: isReplyError,
+      publishing: {
+        shardedPubSub: options.shardedPubSub,
+        ask: () => cluster.nodes('master')[0]?.pubsub('SHARDNUMSUB') ?? null,
+      },
     })
     this.messages = this.observer.messages
     this.onStateChange = this.observer.onStateChange
@@ -130,9 +131,9 @@ export class IoredisClusterPort implements RedisPort {
   }
 
   /** The answer of one of the primaries. */
-  info(section: string): Answer<unknown> | undefined {
+  info(section: string, receiver: Receiver): boolean {
     const node = this.cluster.status === 'ready' ? this.cluster.nodes('master')[0] : undefined
-    return node && this.sending.info(section, node)
+    return node !== undefined && this.sending.info(section, receiver, node)
   }
 
   /** The answers of every primary. */

@@ -1,7 +1,6 @@
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterView } from '../cluster/view.js'
 import { hashSlot } from '../hash-slot.js'
-import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { LinkEvents, MessageLink, RedisNodes } from '../nodes.js'
 import type { Probe } from '../silent-connections.js'
 import { IoredisMessageLink } from './message-link.js'
 import { probeOf } from './own-ioredis.js'
@@ -9,7 +8,7 @@ import { nodeKey, ownerOf, primaryAt, type IoredisCluster } from './cluster.js'
 import { ignore } from './sender.js'
 
 /** The slots as an ioredis Cluster knows them. */
-export class IoredisClusterView implements ClusterView {
+export class IoredisClusterView implements RedisNodes {
   constructor(private readonly cluster: IoredisCluster) {}
 
   get isReady(): boolean {

@@ -1,5 +1,5 @@
 import type { PublishCommand } from '../announcement.js'
-import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { LinkEvents, MessageLink } from '../nodes.js'
 import type { IoredisClient } from './client.js'
 import { OwnIoredis } from './own-ioredis.js'
 

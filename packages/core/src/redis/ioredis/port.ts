@@ -4,7 +4,6 @@ import { ignore, isReplyError, plainSender, type Sender } from './sender.js'
 import { scriptSending, type ScriptSending } from './script-sending.js'
 import { whenWritten } from './written.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { Answer } from '@holdfast/waiter'
 import { ConnectionTrouble } from '../connection-trouble.js'
 import { IoredisMessageLink } from './message-link.js'
 import { acknowledgedIoredis } from './acknowledged.js'
@@ -13,13 +12,14 @@ import { SelectedDatabase } from './selected-database.js'
 import { adviceOnDatabase } from '../database.js'
 import type { KeyScan } from '../key-scan.js'
 import { Listeners } from '../listeners.js'
-import { PrimaryIdentity } from '../primary-identity.js'
-import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import type { Receiver } from '../script-run.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 import { HALF_OPEN_IOREDIS, HalfOpenWarning } from '../half-open-warning.js'
-import { onlyNode } from '../message-links.js'
-import { Messages } from '../messages.js'
+import type { Messages } from '../messages.js'
+import { onlyNode } from '../nodes.js'
+import { PortObserver } from '../port-observer.js'
 import type { PortTiming } from '../port-options.js'
-import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
+import type { SuspectConnection } from '../silent-connections.js'
 
 /** `select()` by the application changes it, and is made again on the next connection. */
 function databaseOf(client: IoredisClient) {
@@ -37,18 +37,16 @@ export class IoredisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: Messages
-  readonly evalsha: RedisPort['evalsha']
-  readonly eval: RedisPort['eval']
+  readonly onStateChange: RedisPort['onStateChange']
+  readonly onPrimary: RedisPort['onPrimary']
+  readonly run: RedisPort['run']
   private readonly sender: Sender
   private readonly sending: ScriptSending
   private readonly acknowledged = new AcknowledgedConnections(acknowledgedIoredis)
-  private readonly listeners = new Listeners()
-  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
   private readonly leftListeners = new Listeners()
   private hasLeft = false
   private readonly troubles: ConnectionTrouble
-  private readonly identity = new PrimaryIdentity(isReplyError)
-  private readonly silent: SilentConnections
+  private readonly observer: PortObserver
   private readonly suspect: SuspectConnection
   private readonly database: SelectedDatabase
   private readonly runtime: Runtime
@@ -57,28 +55,24 @@ export class IoredisPort implements RedisPort {
     private readonly client: IoredisClient,
     /** Whether `close` ends the connection too. */
     private readonly ownsClient: boolean,
-    { background: runtime, commandTimeout: timeoutMs }: PortTiming,
+    timing: PortTiming,
   ) {
     this.keyPrefix = client.options.keyPrefix ?? ''
-    this.runtime = runtime
+    this.runtime = timing.background
     this.sender = plainSender(client)
-    this.database = new SelectedDatabase(databaseOf(client), runtime, this.onChange)
+    this.database = new SelectedDatabase(databaseOf(client), timing.background, this.onChange)
     this.sending = scriptSending(client, this.sender, this.database)
-    this.evalsha = this.sending.evalsha
-    this.eval = this.sending.eval
-    this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
+    this.run = this.sending.run
     this.suspect = suspectOf(client, ownsClient ? null : new HalfOpenWarning(HALF_OPEN_IOREDIS))
-    this.messages = new Messages({
-      nodes: onlyNode(
-        () => client.status === 'ready',
-        (events) => new IoredisMessageLink('', client, 'PUBLISH', events),
-      ),
-      runtime,
-      timeoutMs,
-      publishCommand: () => this.publishCommand,
-      isErrorReply: isReplyError,
-      silent: (link) => this.silent.suspect(link),
+    const nodes = onlyNode({
+      isPresent: () => client.status === 'ready',
+      link: (events) => new IoredisMessageLink('', client, 'PUBLISH', events),
+      probe: () => probeOf(client),
     })
+    this.observer = new PortObserver({ nodes, timing, isErrorReply: isReplyError })
+    this.messages = this.observer.messages
+    this.onStateChange = this.observer.onStateChange
+    this.onPrimary = this.observer.onPrimary
     this.troubles = new ConnectionTrouble(client, 'ioredis', () => {
       this.database.heard(this.troubles.latest)
       this.onChange()
@@ -125,21 +119,13 @@ export class IoredisPort implements RedisPort {
     return status === 'end' ? 'ended' : 'connecting'
   }
 
-  onStateChange(listener: () => void): () => void {
-    return this.listeners.add(listener)
-  }
-
-  onPrimary(listener: PrimaryListener): () => void {
-    return this.primaryListeners.add(listener)
-  }
-
   onLeft(listener: () => void): () => void {
     return this.leftListeners.add(listener)
   }
 
   unanswered(): void {
-    this.silent.suspect(this.suspect)
-    this.acknowledged.forEach((each) => this.silent.suspect(each))
+    this.observer.suspect('', this.suspect)
+    this.acknowledged.forEach((each) => this.observer.suspect('', each))
     this.messages.doubt()
   }
 
@@ -161,8 +147,8 @@ export class IoredisPort implements RedisPort {
     whenWritten(this.sending.isLate ? undefined : this.client, this.runtime, tell)
   }
 
-  info(section: string): Answer<unknown> | undefined {
-    return this.client.status === 'ready' ? this.sending.info(section) : undefined
+  info(section: string, receiver: Receiver): boolean {
+    return this.client.status === 'ready' && this.sending.info(section, receiver)
   }
 
   scans(): readonly KeyScan[] {
@@ -178,13 +164,10 @@ export class IoredisPort implements RedisPort {
     this.client.off('close', this.onClose)
     this.client.off('ready', this.onReady)
     this.client.off('end', this.onEnd)
-    this.listeners.clear()
     this.leftListeners.clear()
     this.troubles.close()
     this.database.left()
-    this.primaryListeners.clear()
-    this.silent.close()
-    await this.messages.close()
+    await this.observer.close()
     await this.acknowledged.close()
     if (this.ownsClient) {
       await endConnection(this.client)
@@ -210,15 +193,14 @@ export class IoredisPort implements RedisPort {
   }
 
   private readonly onReady = (): void => {
-    const verdict = this.identity.verdict(async (section) => this.sender.info(section))
-    this.primaryListeners.tell(verdict)
+    this.observer.nodeReady('', async (section) => this.sender.info(section))
     this.database.ask()
     this.messages.hurry()
     this.onChange()
   }
 
   private readonly onChange = (): void => {
-    this.listeners.tell()
+    this.observer.tellState()
   }
 
   private readonly onEnd = (): void => {

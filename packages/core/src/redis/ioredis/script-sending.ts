@@ -1,5 +1,5 @@
-import type { Answer } from '@holdfast/waiter'
 import type { IoredisScripting } from './client.js'
+import { scriptOf, tell, type Receiver, type RunBy, type ScriptRun } from '../script-run.js'
 import type { ScriptTransport } from '../redis-port.js'
 import { AutoPipelines } from './auto-pipelines.js'
 import { ignore, type Sender } from './sender.js'
@@ -29,19 +29,17 @@ interface Database {
   readonly refusal: unknown
 }
 
-const NONE: readonly string[] = []
-
 interface TimeLimits {
   readonly commandTimeout?: unknown
   readonly redisOptions?: { readonly commandTimeout?: unknown }
 }
 
-/** Sends commands whose answer takes one consumer, attached at once and called in the same turn as the reply. */
-export interface ScriptSending extends Pick<ScriptTransport, 'evalsha' | 'eval'> {
+/** Sends commands, whose receivers are told in the same turn as the reply. */
+export interface ScriptSending extends Pick<ScriptTransport, 'run'> {
   /** Scripts are sent behind what ioredis gathers, later than they are given here. */
   readonly isLate: boolean
   /** Here, so that its answer comes before those of scripts that are sent after it. */
-  info(section: string, node?: InformedClient): Answer<unknown> | undefined
+  info(section: string, receiver: Receiver, node?: InformedClient): boolean
 }
 
 /**
@@ -60,54 +58,56 @@ export function scriptSending(
   const isTimed = commandTimeout !== undefined || redisOptions?.commandTimeout !== undefined
   const pipelines = AutoPipelines.of(client)
   const model = isTimed || Object.hasOwn(client, 'evalsha') ? null : modelCommand(client)
-  if (!model) {
-    const script =
-      (name: 'evalsha' | 'eval'): ScriptSending['eval'] =>
-      (text, keys, args, isWanted) => {
-        const send = (): Promise<unknown> => sender[name](text, keys.length, ...keys, ...args)
-        const whenWanted = (): Promise<unknown> => (isWanted() ? send() : Promise.reject(givenUp()))
-        return pipelines
-          ? new Promise((resolve) => pipelines.behind(keys[0], () => resolve(whenWanted())))
-          : send()
-      }
-    return {
-      isLate: pipelines !== null,
-      evalsha: script('evalsha'),
-      eval: script('eval'),
-      info: (section, node) => (node ?? sender).info(section) as Promise<unknown>,
-    }
-  }
-  const Command = leanCommandLike(model, database)
-  const script =
-    (name: 'evalsha' | 'eval'): ScriptSending['eval'] =>
-    (text, keys, args, isWanted) => {
-      const command = new Command(name, text, keys, args)
-      if (pipelines) {
-        pipelines.behind(keys[0], () =>
-          isWanted() ? client.sendCommand(command as never) : command.reject(givenUp()),
-        )
+  const sending = model ? leanSending(client, model, database) : methodSending(sender)
+  return pipelines ? { ...sending, isLate: true, run: runBehind(pipelines, sending.run) } : sending
+}
+
+/** Sends behind what is gathered, unless its caller has given up by then. */
+function runBehind(pipelines: AutoPipelines, run: ScriptSending['run']): ScriptSending['run'] {
+  return (script, by, receiver) =>
+    pipelines.behind(script.keys[0], () => {
+      if (receiver.isWanted()) {
+        run(script, by, receiver)
       } else {
-        client.sendCommand(command as never)
+        receiver.failed(new Error('Given up before it was sent.'))
       }
-      return command
-    }
+    })
+}
+
+function methodSending(sender: Sender): ScriptSending {
   return {
-    isLate: pipelines !== null,
-    evalsha: script('evalsha'),
-    eval: script('eval'),
-    info(section, node) {
-      const to = node ?? client
-      if (!to.info) {
-        return undefined
+    isLate: false,
+    run(run, by, receiver) {
+      const { keys, args } = run
+      tell(receiver, sender[by](scriptOf(run, by), keys.length, ...keys, ...args))
+    },
+    info(section, receiver, node) {
+      const answer = (node ?? sender).info(section) as Promise<unknown> | undefined
+      if (answer) {
+        tell(receiver, answer)
       }
-      const command = new Command('info', null, NONE, [section])
-      to.sendCommand(command as never)
-      return command
+      return answer !== undefined
     },
   }
 }
 
-const givenUp = (): Error => new Error('Given up before it was sent.')
+function leanSending(client: CommandClient, model: IoredisCommand, database: Database | null): ScriptSending {
+  const Command = leanCommandLike(model)
+  const kind = { model, database }
+  return {
+    isLate: false,
+    run: (run, by, receiver) => void client.sendCommand(new Command(kind, receiver, by, run) as never),
+    info(section, receiver, node) {
+      const to = node ?? client
+      if (!to.info) {
+        return false
+      }
+      const words = { script: null, keys: [], args: [section] }
+      to.sendCommand(new Command(kind, receiver, 'info', words) as never)
+      return true
+    },
+  }
+}
 
 /** The command that the client creates for a script; null: it creates none. */
 function modelCommand(client: CommandClient): IoredisCommand | null {
@@ -154,50 +154,63 @@ function headOf(name: string, script: string | null, keyCount: number, argCount:
   return head
 }
 
-abstract class LeanCommand implements Answer<unknown> {
-  abstract readonly replyEncoding: unknown
+interface Words extends Pick<ScriptRun, 'keys' | 'args'> {
+  readonly script: ScriptRun['script'] | null
+}
+
+/** The commands of one client. */
+interface CommandKind {
+  readonly model: IoredisCommand
+  readonly database: Database | null
+}
+
+class LeanCommand {
   // Written by ioredis: fields that exist from the start keep one shape for all commands.
   isTraced = false
-  isResolved = false
   isSettled = false
   protocol = 2
   replyMapping = 'legacy'
-  private whole: string[] | undefined = undefined
-  private answered: ((value: unknown) => void) | undefined = undefined
-  private failed: ((error: unknown) => void) | undefined = undefined
-  private promised: Promise<unknown> | undefined = undefined
-  private resolvePromise: ((value: unknown) => void) | undefined = undefined
-  private rejectPromise: ((error: unknown) => void) | undefined = undefined
+  /** `sendCommand` returns it: tracers wait for it. */
+  readonly promise: Promise<unknown>
+  private readonly resolvePromise: (value: unknown) => void
+  private readonly rejectPromise: (error: unknown) => void
 
   constructor(
-    readonly name: 'evalsha' | 'eval' | 'info',
-    /** Its text or digest; null: it runs none. */
-    private readonly script: string | null,
-    private readonly scriptKeys: readonly string[],
-    private readonly scriptArgs: readonly string[],
-  ) {}
-
-  /** Called by ioredis, to decode the server's reply. */
-  abstract transformReply(reply: unknown): unknown
-
-  then(answered: (value: unknown) => void, failed: (error: unknown) => void): void {
-    this.answered = answered
-    this.failed = failed
+    private readonly kind: CommandKind,
+    private readonly receiver: Receiver,
+    readonly name: RunBy | 'info',
+    private readonly words: Words,
+  ) {
+    let resolvePromise!: (value: unknown) => void
+    let rejectPromise!: (error: unknown) => void
+    this.promise = new Promise((resolve, reject) => {
+      resolvePromise = resolve
+      rejectPromise = reject
+    })
+    this.resolvePromise = resolvePromise
+    this.rejectPromise = rejectPromise
   }
 
-  /** For errors, tracing and the slot of a cluster. */
+  /** Its text or digest; null: it runs none. */
+  private get script(): string | null {
+    const { script } = this.words
+    return script && (this.name === 'eval' ? script.lua : script.sha1)
+  }
+
+  get replyEncoding(): unknown {
+    return this.kind.model.replyEncoding
+  }
+
+  /** For errors and tracing. */
   get args(): string[] {
-    const { script, scriptKeys, scriptArgs } = this
-    const lead = script === null ? NONE : [script, `${scriptKeys.length}`]
-    return (this.whole ??= [...lead, ...scriptKeys, ...scriptArgs])
+    const { keys, args } = this.words
+    const { script } = this
+    return [...(script === null ? [] : [script, `${keys.length}`]), ...keys, ...args]
   }
 
-  /** The promise that `sendCommand` returns: tracers wait for it. */
-  get promise(): Promise<unknown> {
-    return (this.promised ??= new Promise((resolve, reject) => {
-      this.resolvePromise = resolve
-      this.rejectPromise = reject
-    }))
+  /** For the slot of a cluster. */
+  getKeys(): readonly string[] {
+    return this.words.keys
   }
 
   // Tracers and Cluster replace both, and call the former ones without `this`.
@@ -219,13 +232,16 @@ abstract class LeanCommand implements Answer<unknown> {
   }
 
   toWritable(): string {
-    const { scriptKeys, scriptArgs } = this
-    const head = headOf(this.name, this.script, scriptKeys.length, scriptArgs.length)
-    return `${scriptArgs.reduce(withPart, scriptKeys.reduce(withPart, head))}\r\n`
+    const { keys, args } = this.words
+    if (this.kind.database?.refusal) {
+      return this.heldBack()
+    }
+    const head = headOf(this.name, this.script, keys.length, args.length)
+    return `${args.reduce(withPart, keys.reduce(withPart, head))}\r\n`
   }
 
   /** Writes a command in its place, whose answer says nothing: ioredis expects one for each that it writes. */
-  protected heldBack(): string {
+  private heldBack(): string {
     this.resolve = this.reject = () => this.fail(new Error('Not sent again: Redis refuses the database.'))
     return '*1\r\n$4\r\nPING\r\n'
   }
@@ -236,19 +252,18 @@ abstract class LeanCommand implements Answer<unknown> {
     }
     let value: unknown
     try {
-      value = this.transformReply(reply)
+      value = this.kind.model.transformReply.call(this, reply)
     } catch (error) {
       this.fail(error)
       return
     }
-    this.isResolved = true
     this.isSettled = true
-    this.resolvePromise?.(value)
-    this.answered?.(value)
+    this.resolvePromise(value)
+    this.receiver.answered(value)
   }
 
   /**
-   * The consumer is called as for a rejected promise, not at once: ioredis ends commands before it emits the event that raises
+   * The receiver is told as of a rejected promise, not at once: ioredis ends commands before it emits the event that raises
    * the port's connection epoch, and that must have happened by then.
    */
   private fail(error: unknown): void {
@@ -256,26 +271,17 @@ abstract class LeanCommand implements Answer<unknown> {
       return
     }
     this.isSettled = true
-    this.promise.then(ignore, (reason: unknown) => this.failed?.(reason))
-    this.rejectPromise?.(error)
+    this.promise.then(ignore, (reason: unknown) => this.receiver.failed(reason))
+    this.rejectPromise(error)
   }
 }
 
-/** Lean commands that have the rest of the model's methods. */
-function leanCommandLike(
-  model: IoredisCommand,
-  database: Database | null,
-): new (...sending: ConstructorParameters<typeof LeanCommand>) => LeanCommand {
-  const base = Object.getPrototypeOf(model) as object
-  class SentScript extends LeanCommand {
-    readonly replyEncoding = model.replyEncoding
-    declare transformReply: (reply: unknown) => unknown
-
-    override toWritable(): string {
-      return database?.refusal ? this.heldBack() : super.toWritable()
-    }
-  }
-  for (const [name, method] of Object.entries(Object.getOwnPropertyDescriptors(base))) {
+/** Commands that have the rest of the model's methods. */
+function leanCommandLike(model: IoredisCommand): typeof LeanCommand {
+  class SentScript extends LeanCommand {}
+  for (const [name, method] of Object.entries(
+    Object.getOwnPropertyDescriptors(Object.getPrototypeOf(model) as object),
+  )) {
     if (!(name in LeanCommand.prototype)) {
       Object.defineProperty(SentScript.prototype, name, method)
     }

@@ -1,5 +1,5 @@
 import type { AcknowledgedLibrary, OwnAcknowledged } from '../acknowledged-connections.js'
-import type { AcknowledgedConnection } from '../redis-port.js'
+import { wordsOf, type RunBy, type ScriptRun } from '../script-run.js'
 import { placeOf, type ConnectionPlace } from '../connection-place.js'
 import {
   duplicateForOnce,
@@ -44,8 +44,9 @@ class AcknowledgedNodeRedis extends OwnNodeRedis implements OwnAcknowledged {
     this.send('ASKING').catch(() => undefined)
   }
 
-  readonly run: AcknowledgedConnection['run'] = (by, script, keys, args) =>
-    this.send(by.toUpperCase(), script, `${keys.length}`, ...keys, ...args)
+  run(run: ScriptRun, by: RunBy): Promise<unknown> {
+    return this.send(...wordsOf(run, by))
+  }
 
   async wait(replicas: number, timeoutMs: number): Promise<number> {
     return Number(await this.send('WAIT', `${replicas}`, `${timeoutMs}`))

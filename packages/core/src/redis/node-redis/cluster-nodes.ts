@@ -1,9 +1,8 @@
 import type { Runtime } from '../../runtime/runtime.js'
 import type { PublishCommand } from '../announcement.js'
-import type { ClusterView } from '../cluster/view.js'
 import { hashSlot } from '../hash-slot.js'
 import { Listeners } from '../listeners.js'
-import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { LinkEvents, MessageLink, RedisNodes } from '../nodes.js'
 import type { Probe } from '../silent-connections.js'
 import { PLAIN, probeOf } from './client.js'
 import { messageLink } from './message-link.js'
@@ -26,7 +25,7 @@ export interface ClusterNodesEvents {
  * A connection of our own to each primary of a cluster, and the slots as these nodes tell them. node-redis reloads the
  * slots only when a command is redirected, reports nothing when it has, and waits for ever for a new node that is down.
  */
-export class NodeRedisClusterNodes implements ClusterView {
+export class NodeRedisClusterNodes implements RedisNodes {
   private table: SlotsTable = EMPTY_TABLE
   private readonly carriers = new Map<string, OwnCarrier>()
   private readonly refreshed = new Listeners()

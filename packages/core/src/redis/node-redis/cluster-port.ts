@@ -2,10 +2,11 @@ import { errorMonitor } from 'node:events'
 import { isNativeError } from 'node:util/types'
 import type { PublishCommand } from '../announcement.js'
 import type { Messages } from '../messages.js'
-import { ClusterObserver } from '../cluster/observer.js'
 import { adviceOnDatabase, refusedIn } from '../database.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
+import { PortObserver } from '../port-observer.js'
 import type { PortOptions } from '../port-options.js'
+import { tell, wordsOf, type Receiver, type RunBy, type ScriptRun } from '../script-run.js'
 import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 import { acknowledgedNodeRedis } from './acknowledged.js'
 import { AcknowledgedConnections } from '../acknowledged-connections.js'
@@ -19,13 +20,12 @@ interface Command {
   /** Null: any node may run it. */
   readonly slot: number | null
   readonly args: string[]
-  readonly isWanted: () => boolean
+  readonly receiver: Receiver
 }
 
 interface Delayed {
   readonly command: Command
-  readonly send: () => void
-  readonly reject: () => void
+  readonly error: unknown
 }
 
 /** RedisPort over a node-redis cluster, with a connection of our own to each primary. */
@@ -38,10 +38,10 @@ export class NodeRedisClusterPort implements RedisPort {
   readonly onPrimary: RedisPort['onPrimary']
   trouble: Error | undefined
   private readonly nodes: NodeRedisClusterNodes
-  private readonly observer: ClusterObserver
+  private readonly observer: PortObserver
   private readonly acknowledged = new AcknowledgedConnections(acknowledgedNodeRedis)
   /** Commands whose node is not connected, in the order in which they were sent. */
-  private delayed: Delayed[] = []
+  private readonly delayed: Delayed[] = []
   private wasOpen: boolean
 
   constructor(
@@ -54,12 +54,14 @@ export class NodeRedisClusterPort implements RedisPort {
       ready: this.onNode,
       broke: this.onBreak,
     })
-    this.observer = new ClusterObserver({
-      cluster: this.nodes,
-      options,
-      askForSharded: () =>
-        this.nodes.readyFor(null)?.carrier.sendCommand(['PUBSUB', 'SHARDNUMSUB'], PLAIN) ?? null,
+    this.observer = new PortObserver({
+      nodes: this.nodes,
+      timing: options,
       isErrorReply: isNodeRedisReply,
+      publishing: {
+        shardedPubSub: options.shardedPubSub,
+        ask: () => this.nodes.readyFor(null)?.carrier.sendCommand(['PUBSUB', 'SHARDNUMSUB'], PLAIN) ?? null,
+      },
     })
     this.messages = this.observer.messages
     this.onStateChange = this.observer.onStateChange
@@ -101,11 +103,10 @@ export class NodeRedisClusterPort implements RedisPort {
     return there === undefined ? null : this.acknowledged.at(there, this.nodes.at(there))
   }
 
-  readonly evalsha: RedisPort['evalsha'] = (sha1, keys, args, isWanted) =>
-    this.sendScript(['EVALSHA', sha1], keys, args, isWanted)
-
-  readonly eval: RedisPort['eval'] = (lua, keys, args, isWanted) =>
-    this.sendScript(['EVAL', lua], keys, args, isWanted)
+  run(run: ScriptRun, by: RunBy, receiver: Receiver): void {
+    const [key] = run.keys
+    this.send({ slot: key === undefined ? null : this.slotOf(key), args: wordsOf(run, by), receiver })
+  }
 
   unanswered(key: string | undefined): void {
     this.observer.lookAround()
@@ -118,8 +119,12 @@ export class NodeRedisClusterPort implements RedisPort {
   }
 
   /** The answer of one of the primaries. */
-  info(section: string): Promise<unknown> | undefined {
-    return this.nodes.readyFor(null)?.carrier.sendCommand(['INFO', section], PLAIN)
+  info(section: string, receiver: Receiver): boolean {
+    const node = this.nodes.readyFor(null)
+    if (node) {
+      tell(receiver, node.carrier.sendCommand(['INFO', section], PLAIN))
+    }
+    return node !== null
   }
 
   /** The answers of every primary. */
@@ -142,87 +147,71 @@ export class NodeRedisClusterPort implements RedisPort {
     this.cluster.off('connect', this.onOpened)
     this.cluster.off('disconnect', this.onChange)
     this.cluster.off(errorMonitor, this.onClusterError)
-    this.delayed.splice(0).forEach(({ reject }) => reject())
+    this.delayed.splice(0).forEach(({ command, error }) => command.receiver.failed(error))
     await this.observer.close()
     await this.acknowledged.close()
     this.nodes.close()
   }
 
-  private sendScript(
-    script: readonly [string, string],
-    keys: readonly string[],
-    args: readonly string[],
-    isWanted: () => boolean,
-  ): Promise<unknown> {
-    const [key] = keys
-    const slot = key === undefined ? null : this.slotOf(key)
-    return this.send({ slot, args: [...script, `${keys.length}`, ...keys, ...args], isWanted })
-  }
-
-  private send(command: Command): Promise<unknown> {
+  private send(command: Command): void {
     const to = this.nodes.readyFor(command.slot)
-    if (!to) {
-      return this.sendLater(command, new Error('The primary of the slot is not connected.'))
+    if (to) {
+      this.sendOn(to.carrier, command, (error) => this.follow(error, hostOf(to.address), command))
+    } else {
+      this.sendLater(command, new Error('The primary of the slot is not connected.'))
     }
-    return this.sendOn(to.carrier, command).catch((error: unknown) =>
-      this.follow(error, hostOf(to.address), command),
-    )
   }
 
   /** A command that the break of a connection interrupts is sent again, to the slot's primary then. */
-  private sendOn(carrier: OwnCarrier, command: Command): Promise<unknown> {
+  private sendOn(carrier: OwnCarrier, command: Command, failed: (error: unknown) => void): void {
     const { socketEpoch } = carrier
-    return carrier.sendCommand(command.args, PLAIN).catch((error: unknown) => {
-      // A proxy's own words are no reply of Redis, and would be said again at once.
-      const wasCut = !carrier.isReady || carrier.socketEpoch !== socketEpoch
-      if (!wasCut || isNodeRedisReply(error) || !command.isWanted()) {
-        throw error
-      }
-      return this.sendLater(command, error)
-    })
+    const { args, receiver } = command
+    carrier.sendCommand(args, PLAIN).then(
+      (reply) => receiver.answered(reply),
+      (error: unknown) => {
+        // A proxy's own words are no reply of Redis, and would be said again at once.
+        const wasCut = !carrier.isReady || carrier.socketEpoch !== socketEpoch
+        if (wasCut && !isNodeRedisReply(error) && receiver.isWanted()) {
+          this.sendLater(command, error)
+        } else {
+          failed(error)
+        }
+      },
+    )
   }
 
   /** Follows one redirection; further ones are errors, after which the command is sent again with a pause. */
-  private follow(error: unknown, asked: string, command: Command): Promise<unknown> {
+  private follow(error: unknown, asked: string, command: Command): void {
+    const { receiver } = command
     const there = isNodeRedisReply(error) ? redirectionIn(error, asked) : null
-    if (!there) {
-      throw error
-    }
-    if (!there.asks) {
+    if (there && !there.asks) {
       this.nodes.moved(there.slot, there.address)
     }
-    const carrier = this.nodes.at(there.address)
-    if (!carrier.isReady || !command.isWanted()) {
-      throw error
+    const carrier = there && this.nodes.at(there.address)
+    if (!carrier?.isReady || !receiver.isWanted()) {
+      receiver.failed(error)
+      return
     }
-    if (there.asks) {
+    if (there?.asks) {
       // Back to back: ASKING applies to the next command on its connection.
       carrier.sendCommand(['ASKING'], PLAIN).catch(() => undefined)
     }
-    return this.sendOn(carrier, command)
+    this.sendOn(carrier, command, (failure) => receiver.failed(failure))
   }
 
-  private sendLater(command: Command, error: unknown): Promise<unknown> {
-    const answer = new Promise((resolve, reject) =>
-      this.delayed.push({
-        command,
-        send: () => resolve(this.send(command)),
-        reject: () => reject(error),
-      }),
-    )
+  private sendLater(command: Command, error: unknown): void {
+    this.delayed.push({ command, error })
     this.settleDelayed()
-    return answer
   }
 
   private settleDelayed(): void {
     const isOver = this.state === 'ended'
-    const waiting = this.delayed
-    this.delayed = []
-    for (const each of waiting) {
-      if (isOver || !each.command.isWanted()) {
-        each.reject()
-      } else if (this.nodes.readyFor(each.command.slot)) {
-        each.send()
+    for (const each of this.delayed.splice(0)) {
+      const { command, error } = each
+      if (isOver || !command.receiver.isWanted()) {
+        command.receiver.failed(error)
+      } else if (this.nodes.readyFor(command.slot)) {
+        this.send(command)
       } else {
         this.delayed.push(each)
       }

@@ -1,5 +1,5 @@
 import type { PublishCommand } from '../announcement.js'
-import type { LinkEvents, MessageLink } from '../message-links.js'
+import type { LinkEvents, MessageLink } from '../nodes.js'
 import { duplicateForOnce, OwnNodeRedis, type Model, type NodeRedisClient } from './client.js'
 
 interface Sharded extends NodeRedisClient {

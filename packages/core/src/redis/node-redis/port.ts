@@ -9,23 +9,25 @@ import { ConnectionTrouble } from '../connection-trouble.js'
 import { adviceOnDatabase, refusedIn } from '../database.js'
 import { isOfReplica } from '../failures.js'
 import { scanArguments, type KeyScan } from '../key-scan.js'
-import { Listeners } from '../listeners.js'
-import { PrimaryIdentity } from '../primary-identity.js'
-import type { AcknowledgedConnection, ConnectionState, PrimaryListener, RedisPort } from '../redis-port.js'
+import { wordsOf, type Receiver, type RunBy, type ScriptRun } from '../script-run.js'
+import type { AcknowledgedConnection, ConnectionState, RedisPort } from '../redis-port.js'
 import { HALF_OPEN_NODE_REDIS, HalfOpenWarning } from '../half-open-warning.js'
-import { onlyNode } from '../message-links.js'
-import { Messages } from '../messages.js'
+import type { Messages } from '../messages.js'
+import { onlyNode } from '../nodes.js'
+import { PortObserver } from '../port-observer.js'
 import type { PortTiming } from '../port-options.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { SilentConnections, type SuspectConnection } from '../silent-connections.js'
+import type { SuspectConnection } from '../silent-connections.js'
 
 const CHANGES = ['connect', 'reconnecting']
 // Not 'error': a listener of ours would hide that the user has none, which node-redis demands.
 const BREAKS = [errorMonitor, 'end']
 
+/** A command that the last break interrupted. */
 interface Cut {
-  readonly sendAgain: () => void
-  readonly reject: () => void
+  readonly args: string[]
+  readonly receiver: Receiver
+  readonly error: unknown
 }
 
 /** The connection that commands are sent on: a user's client, or its substitute. */
@@ -38,8 +40,6 @@ export interface Carrier
   /** The server has answered that it is a replica. */
   demoted?(): void
 }
-
-type RunScript = (...run: Parameters<RedisPort['evalsha']>) => Promise<unknown>
 
 /** A connection that the port opened. */
 interface Owned {
@@ -57,18 +57,17 @@ export class NodeRedisPort implements RedisPort {
   readonly publishCommand = 'PUBLISH'
   readonly keyPrefix: string
   readonly messages: Messages
-  private readonly listeners = new Listeners()
-  private readonly primaryListeners = new Listeners<Parameters<PrimaryListener>>()
-  private readonly identity = new PrimaryIdentity((error) => this.isErrorReply(error))
+  readonly onStateChange: RedisPort['onStateChange']
+  readonly onPrimary: RedisPort['onPrimary']
   private readonly acknowledged = new AcknowledgedConnections(acknowledgedNodeRedis)
   private readonly runtime: Runtime
   private readonly troubles: ConnectionTrouble
-  private readonly silent: SilentConnections
+  private readonly observer: PortObserver
   private readonly suspect: SuspectConnection
   private readonly stopHearing: () => void
   /** Aborts unsent commands, each of which listens, when the connection breaks. */
   private unsent = controllerOfMany()
-  /** Commands that the last break interrupted, in the order in which they were sent. */
+  /** In the order in which they were sent. */
   private readonly cut: Cut[] = []
   private wasOpen: boolean
   private wasHandedOff = false
@@ -77,25 +76,22 @@ export class NodeRedisPort implements RedisPort {
     private readonly client: Carrier,
     /** The same client, if `close` ends its connection too. */
     private readonly own: Owned | null,
-    { background: runtime, commandTimeout: timeoutMs }: PortTiming,
+    timing: PortTiming,
     keyPrefix = (client.options as { keyPrefix?: string | Buffer } | undefined)?.keyPrefix,
   ) {
-    this.runtime = runtime
+    this.runtime = timing.background
     this.keyPrefix = keyPrefix?.toString() ?? ''
     this.wasOpen = client.isOpen || client.socketEpoch > 0
-    this.silent = new SilentConnections({ runtime, timeoutMs, dial: () => probeOf(client) })
     this.suspect = this.suspectOf(client)
-    this.messages = new Messages({
-      nodes: onlyNode(
-        () => client.isReady,
-        (events) => messageLink('', client, 'PUBLISH', events),
-      ),
-      runtime,
-      timeoutMs,
-      publishCommand: () => this.publishCommand,
-      isErrorReply: isNodeRedisReply,
-      silent: (link) => this.silent.suspect(link),
+    const nodes = onlyNode({
+      isPresent: () => client.isReady,
+      link: (events) => messageLink('', client, 'PUBLISH', events),
+      probe: () => probeOf(client),
     })
+    this.observer = new PortObserver({ nodes, timing, isErrorReply: isNodeRedisReply })
+    this.messages = this.observer.messages
+    this.onStateChange = this.observer.onStateChange
+    this.onPrimary = this.observer.onPrimary
     client.onMoved?.(this.onMoved)
     this.stopHearing = onHandoff(client, this.onHandedOff)
     this.troubles = new ConnectionTrouble(client, 'node-redis')
@@ -134,21 +130,13 @@ export class NodeRedisPort implements RedisPort {
     return this.wasOpen ? adviceOnDatabase(this.refused) : NEVER_OPENED
   }
 
-  onStateChange(listener: () => void): () => void {
-    return this.listeners.add(listener)
-  }
-
-  onPrimary(listener: PrimaryListener): () => void {
-    return this.primaryListeners.add(listener)
-  }
-
   onLeft(listener: () => void): () => void {
     return this.client.onLeft?.(listener) ?? (() => undefined)
   }
 
   unanswered(): void {
-    this.silent.suspect(this.suspect)
-    this.acknowledged.forEach((each) => this.silent.suspect(each))
+    this.observer.suspect('', this.suspect)
+    this.acknowledged.forEach((each) => this.observer.suspect('', each))
     this.messages.doubt()
   }
 
@@ -156,19 +144,21 @@ export class NodeRedisPort implements RedisPort {
     return this.acknowledged.beside(this.client)
   }
 
-  readonly evalsha: RunScript = (sha1, keys, args, isWanted) =>
-    this.send(['EVALSHA', sha1, `${keys.length}`, ...keys, ...args], isWanted)
-
-  readonly eval: RunScript = (lua, keys, args, isWanted) =>
-    this.send(['EVAL', lua, `${keys.length}`, ...keys, ...args], isWanted)
+  run(run: ScriptRun, by: RunBy, receiver: Receiver): void {
+    this.send(wordsOf(run, by), receiver)
+  }
 
   /** node-redis writes in a turn of the event loop that it asked for when it was given the command. */
   whenWritten(_key: string, tell: (isWritten: boolean) => void): void {
     this.runtime.afterTurn(() => tell(this.client.isReady))
   }
 
-  info(section: string): Promise<unknown> | undefined {
-    return this.state === 'ready' ? this.send(['INFO', section], () => false) : undefined
+  info(section: string, receiver: Receiver): boolean {
+    const isReady = this.state === 'ready'
+    if (isReady) {
+      this.send(['INFO', section], receiver)
+    }
+    return isReady
   }
 
   scans(): readonly KeyScan[] {
@@ -184,35 +174,31 @@ export class NodeRedisPort implements RedisPort {
     this.client.off('ready', this.onReady)
     BREAKS.forEach((event) => this.client.off(event, this.onBreak))
     this.troubles.close()
-    this.listeners.clear()
-    this.cut.splice(0).forEach(({ reject }) => reject())
-    this.primaryListeners.clear()
+    this.cut.splice(0).forEach(({ receiver, error }) => receiver.failed(error))
     this.stopHearing()
-    this.silent.close()
+    await this.observer.close()
     await this.acknowledged.close()
-    await this.messages.close()
     this.own?.end()
   }
 
   /** Resends commands that node-redis rejects because the connection broke, as ioredis does by itself. */
-  private send(args: string[], isWanted: () => boolean): Promise<unknown> {
+  private send(args: string[], receiver: Receiver): void {
     const epoch = this.connectionEpoch
-    return this.sendOnce(args).catch((error: unknown) => {
-      if (this.isErrorReply(error) && isOfReplica(error)) {
+    const failed = (error: unknown): void => {
+      const isReply = this.isErrorReply(error)
+      if (isReply && isOfReplica(error)) {
         this.client.demoted?.()
       }
       // 'connecting': a connection of our own refuses what it cannot send at once.
       const isAway = this.connectionEpoch !== epoch || this.state === 'connecting'
-      const wasCut = isAway && !this.isErrorReply(error)
-      if (!wasCut || !isWanted()) {
-        throw error
-      }
-      return new Promise((resolve, reject) => {
-        const sendAgain = (): void => (isWanted() ? resolve(this.send(args, isWanted)) : reject(error))
-        this.cut.push({ sendAgain, reject: () => reject(error) })
+      if (isAway && !isReply && receiver.isWanted()) {
+        this.cut.push({ args, receiver, error })
         this.settleCut()
-      })
-    })
+      } else {
+        receiver.failed(error)
+      }
+    }
+    this.sendOnce(args).then((reply) => receiver.answered(reply), failed)
   }
 
   private sendOnce(args: string[]): Promise<unknown> {
@@ -221,10 +207,15 @@ export class NodeRedisPort implements RedisPort {
 
   private settleCut(): void {
     const { state } = this
-    if (state === 'ready') {
-      this.cut.splice(0).forEach(({ sendAgain }) => sendAgain())
-    } else if (state === 'ended') {
-      this.cut.splice(0).forEach(({ reject }) => reject())
+    if (state === 'connecting') {
+      return
+    }
+    for (const { args, receiver, error } of this.cut.splice(0)) {
+      if (state === 'ready' && receiver.isWanted()) {
+        this.send(args, receiver)
+      } else {
+        receiver.failed(error)
+      }
     }
   }
 
@@ -245,8 +236,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   private readonly onReady = (): void => {
-    const verdict = this.identity.verdict((section) => this.sendOnce(['INFO', section]))
-    this.primaryListeners.tell(verdict)
+    this.observer.nodeReady('', (section) => this.sendOnce(['INFO', section]))
     this.messages.hurry()
     this.onChange()
   }
@@ -267,7 +257,7 @@ export class NodeRedisPort implements RedisPort {
     this.wasOpen = true
     // Before waiters send new commands.
     this.settleCut()
-    this.listeners.tell()
+    this.observer.tellState()
   }
 
   /**

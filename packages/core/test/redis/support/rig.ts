@@ -152,7 +152,7 @@ export class Rig {
     const runner = new ScriptRunner(port, backgroundRuntime, {
       commandTimeoutMs: 3_000,
       batchSize: USUAL_ITEMS,
-      beforeResume: () => undefined,
+      beforeResume: () => backgroundRuntime.now(),
       demoted: () => undefined,
     })
     this.closers.push(() => {

@@ -1,27 +1,26 @@
-import type { PublishCommand } from '../announcement.js'
-import { Listeners } from '../listeners.js'
-import type { PortOptions } from '../port-options.js'
-import type { MessageLink } from '../message-links.js'
-import type { PrimaryListener, RedisPort, ScriptTransport } from '../redis-port.js'
-import { SilentConnections, type Probe, type SuspectConnection } from '../silent-connections.js'
-import { Messages } from '../messages.js'
-import { ClusterPrimaries } from './primaries.js'
-import { PublishChoice, type PublishChoiceParts } from './publish-choice.js'
-import type { ClusterView } from './view.js'
+import type { PublishCommand } from './announcement.js'
+import { ClusterPrimaries } from './cluster/primaries.js'
+import { PublishChoice, type PublishChoiceParts } from './cluster/publish-choice.js'
+import { Listeners } from './listeners.js'
+import { Messages } from './messages.js'
+import type { MessageLink, RedisNodes } from './nodes.js'
+import type { PortTiming } from './port-options.js'
+import type { PrimaryListener, RedisPort, ScriptTransport } from './redis-port.js'
+import { SilentConnections, type SuspectConnection } from './silent-connections.js'
 
-export interface ClusterObserverParts {
-  readonly cluster: ClusterView
-  readonly options: PortOptions
-  /** Sends PUBSUB SHARDNUMSUB to a primary; null: none is connected. */
-  readonly askForSharded: PublishChoiceParts['ask']
+interface Parts {
+  readonly nodes: RedisNodes
+  readonly timing: PortTiming
   readonly isErrorReply: ScriptTransport['isErrorReply']
+  /** Where messages may be sharded, as in a cluster. */
+  readonly publishing?: Pick<PublishChoiceParts, 'shardedPubSub' | 'ask'>
 }
 
 /**
- * What a port over a cluster observes and reports, the same for each client: how messages are published, their reception,
- * which slots have a new primary, and the listeners of both.
+ * What a port observes and reports, the same for each client: how messages are published, their reception, which keys
+ * have a new primary, which connections are half-open, and the listeners.
  */
-export class ClusterObserver {
+export class PortObserver {
   readonly messages: Messages
   private readonly choice: PublishChoice
   private readonly primaries: ClusterPrimaries
@@ -30,18 +29,18 @@ export class ClusterObserver {
   /** By the address of the node. */
   private readonly silent = new Map<string, SilentConnections>()
 
-  constructor(private readonly parts: ClusterObserverParts) {
-    const { cluster, options, askForSharded, isErrorReply } = parts
-    const { background: runtime, shardedPubSub, commandTimeout: timeoutMs } = options
+  constructor(private readonly parts: Parts) {
+    const { nodes, timing, isErrorReply, publishing = UNSHARDED } = parts
+    const { background: runtime, commandTimeout: timeoutMs } = timing
     const onChosen = (): void => {
       this.messages.follow()
       this.tellState()
     }
-    this.choice = new PublishChoice({ runtime, shardedPubSub, ask: askForSharded, isErrorReply, onChosen })
+    this.choice = new PublishChoice({ runtime, isErrorReply, onChosen, ...publishing })
     const publishCommand = (): PublishCommand | null => this.choice.command
     const silent = (link: MessageLink): void => this.suspect(link.address, link)
-    this.messages = new Messages({ nodes: cluster, runtime, timeoutMs, publishCommand, isErrorReply, silent })
-    this.primaries = new ClusterPrimaries(runtime, cluster, isErrorReply, (verdict) =>
+    this.messages = new Messages({ nodes, runtime, timeoutMs, publishCommand, isErrorReply, silent })
+    this.primaries = new ClusterPrimaries(runtime, nodes, isErrorReply, (verdict) =>
       this.primaryListeners.tell(verdict),
     )
   }
@@ -72,9 +71,9 @@ export class ClusterObserver {
 
   /** The connection to the node has not answered in time. */
   suspect(address: string, connection: SuspectConnection): void {
-    const { cluster, options } = this.parts
-    const { background: runtime, commandTimeout: timeoutMs } = options
-    const dial = (): Probe | null => cluster.probe(address)
+    const { nodes, timing } = this.parts
+    const { background: runtime, commandTimeout: timeoutMs } = timing
+    const dial = () => nodes.probe(address)
     const there = this.silent.get(address) ?? new SilentConnections({ runtime, timeoutMs, dial })
     this.silent.set(address, there)
     there.suspect(connection)
@@ -95,3 +94,5 @@ export class ClusterObserver {
     await this.messages.close()
   }
 }
+
+const UNSHARDED: NonNullable<Parts['publishing']> = { shardedPubSub: 'off', ask: () => null }
