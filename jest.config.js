@@ -1,11 +1,12 @@
 // Types are checked by `npm run build` and `npm run types`; here the files are only stripped of them.
 const stripped = { '^.+\\.ts$': '<rootDir>/scripts/jest/strip-types.mjs' }
-// Nest's decorators are those before the standard, with metadata of types, which the compiler alone writes.
+// Nest's decorators are those before the standard, with metadata of types, which the compiler alone writes: slowly.
 const strippedForNest = {
-  '^.+\\.ts$': [
+  '/packages/nestjs/.+\\.ts$': [
     'ts-jest',
     { useESM: true, diagnostics: false, tsconfig: 'packages/nestjs/tsconfig.test.json' },
   ],
+  ...stripped,
 }
 
 /** One project for what needs no server, one for each supported client and major of it against a real Redis. */
@@ -99,6 +100,7 @@ export default {
   // Also where the configuration for planted bugs passes this one on.
   rootDir: import.meta.dirname,
   testTimeout: 30_000,
+  testSequencer: '<rootDir>/scripts/jest/sequencer.mjs',
   reporters: ['default', `${ENGINE}/reporter.mjs`, '<rootDir>/scripts/jest/times.mjs'],
   projects: [
     {
