@@ -96,7 +96,7 @@ export const checkLoaded = (folder, manifest, contents) => {
   const files = new Set()
   for (const conditions of Object.values(manifest.exports).filter((each) => typeof each === 'object')) {
     for (const kind of ['import', 'require']) {
-      const loaded = loadedBy(folder, join(conditions[kind].default))
+      const loaded = loadedBy(folder, join(conditions[kind]))
       assert.ok(loaded.size <= 2, `${[...loaded].join(', ')}: more than two files`)
       for (const each of loaded) files.add(each)
     }
