@@ -1,6 +1,6 @@
 import { InvalidArgumentError, LockError, type Hold } from '@holdfast/core'
+import { lockClientOf } from '@holdfast/core/siblings'
 import { LostLockError, TimeoutError } from './errors.js'
-import { lockClientOf } from './lock-clients.js'
 import { resolveOptions, type LockOptions, type ResolvedOptions } from './options.js'
 import { every, now, pause, randomIdentifier } from './process-clock.js'
 import type { RedisClient } from './redis-client.js'

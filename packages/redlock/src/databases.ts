@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from '@holdfast/core'
-import { quit } from './lock-clients.js'
+import { quit } from './closing.js'
 import type { RedisClient } from './redis-client.js'
 
 /** Members common to clients that can be opened once more. */

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, LockError, type LockHold } from '@holdfast/core'
+import { lockClientOf } from '@holdfast/core/siblings'
+import { connectionClosed } from './closing.js'
 import { clientIn } from './databases.js'
-import { connectionClosed, lockClientOf } from './lock-clients.js'
 import type { RedisClient } from './redis-client.js'
 
 // The longest wait that one call of Holdfast takes: 24 days.
