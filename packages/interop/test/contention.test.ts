@@ -53,7 +53,7 @@ describe('two JVMs and two Node processes contend', () => {
 })
 
 describe('three JVMs and three Node processes take turns at a plain lock, and hold it for 200 ms', () => {
-  it('each language has its share of the turns, and nobody starves (I11)', async () => {
+  it('each language has its share of the turns, and nobody starves (I15)', async () => {
     const forMs = 15_000
     const languages = ['java', 'java', 'java', 'node', 'node', 'node'] as const
     const all = await Promise.all(languages.map((language) => sides.launch(language)))

@@ -18,8 +18,11 @@ interface Parsed {
 }
 
 /**
- * Reads the RESP2 reply that starts at `offset`, or gives undefined when it is not complete yet.
- * Error replies become `RedisReplyError` values, integers beyond 2^53 become strings.
+ * Reads the reply or push that starts at `offset`, RESP2 or RESP3, or gives undefined when it is not complete yet. Error
+ * replies become `RedisReplyError` values, integers beyond 2^53 strings, maps lists of names and values by turns;
+ * attributes stand in one list before the value that they belong to.
+ *
+ * @throws Error not RESP
  */
 export const parseReply = (bytes: Buffer, offset = 0): Parsed | undefined => {
   const lineEnd = bytes.indexOf('\r\n', offset)
@@ -27,21 +30,40 @@ export const parseReply = (bytes: Buffer, offset = 0): Parsed | undefined => {
   const line = bytes.toString('utf8', offset + 1, lineEnd)
   const next = lineEnd + 2
   const type = bytes.toString('latin1', offset, offset + 1)
+  const length = (): number => {
+    if (!/^(-1|\d{1,15})$/.test(line)) throw notResp(type + line)
+    return Number(line)
+  }
   switch (type) {
     case '+':
+    case ',':
+    case '(':
+    case '#':
       return { value: line, next }
+    case '_':
+      return { value: null, next }
     case '-':
       return { value: new RedisReplyError(line), next }
     case ':':
       return { value: Number.isSafeInteger(Number(line)) ? Number(line) : line, next }
     case '$':
-      return parseBulk(bytes, next, Number(line))
+    case '!':
+    case '=':
+      return parseBulk(bytes, next, length())
     case '*':
-      return parseArray(bytes, next, Number(line))
+    case '~':
+    case '>':
+      return parseArray(bytes, next, length())
+    case '%':
+      return parseArray(bytes, next, 2 * length())
+    case '|':
+      return parseArray(bytes, next, 2 * length() + 1)
     default:
-      throw new Error(`not a RESP2 reply: ${JSON.stringify(type + line)}`)
+      throw notResp(type + line)
   }
 }
+
+const notResp = (line: string): Error => new Error(`not RESP: ${JSON.stringify(line)}`)
 
 const parseBulk = (bytes: Buffer, start: number, length: number): Parsed | undefined => {
   if (length < 0) return { value: null, next: start }
@@ -60,82 +82,4 @@ const parseArray = (bytes: Buffer, start: number, length: number): Parsed | unde
     next = parsed.next
   }
   return { value: values, next }
-}
-
-const LINES = '+-:_,#('
-const PAYLOADS = '$!='
-const LF = 0x0a
-// A type and a length fit; of longer lines only the end matters.
-const LONGEST_LENGTH_LINE = 32
-
-/** How many values follow the head of an aggregate, or undefined for other types. */
-const valuesIn = (type: string, length: number): number | undefined => {
-  switch (type) {
-    case '*':
-    case '~':
-    case '>':
-      return length
-    case '%':
-      return 2 * length
-    case '|': // Attributes, and then the value that they belong to.
-      return 2 * length + 1
-    default:
-      return undefined
-  }
-}
-
-/** Finds the end of one reply or push, RESP2 or RESP3, in bytes that come in pieces. It keeps none of them. */
-export class RespFrame {
-  /** Values that are still to come; a nested one counts when its parent's head has been read. */
-  #values = 1
-  /** Bytes of the present bulk that are still to come, its line end included. */
-  #payload = 0
-  #line = ''
-
-  get complete(): boolean {
-    return this.#values === 0 && this.#payload === 0
-  }
-
-  /**
-   * Reads on from `offset`. Gives where it stopped: behind the frame, or at the end of the bytes.
-   * @throws Error not RESP
-   */
-  read(bytes: Buffer, offset: number): number {
-    let at = offset
-    while (!this.complete && at < bytes.length) {
-      const skipped = Math.min(this.#payload, bytes.length - at)
-      this.#payload -= skipped
-      at = skipped > 0 ? at + skipped : this.#readLine(bytes, at)
-    }
-    return at
-  }
-
-  #readLine(bytes: Buffer, start: number): number {
-    const lineFeed = bytes.indexOf(LF, start)
-    const end = lineFeed < 0 ? bytes.length : lineFeed + 1
-    const room = LONGEST_LENGTH_LINE - this.#line.length
-    this.#line += bytes.toString('latin1', start, Math.min(end, start + room))
-    const type = this.#line.charAt(0)
-    if (!LINES.includes(type)) this.#readHead(type, lineFeed >= 0)
-    else if (lineFeed >= 0) this.#ended()
-    return end
-  }
-
-  #readHead(type: string, ended: boolean): void {
-    const known = PAYLOADS.includes(type) || valuesIn(type, 0) !== undefined
-    // A bad length is told at once: the rest of the line may never come.
-    const head = (ended ? /^.(-1|\d{1,15})\r\n$/ : /^.(-|-1\r?|\d{0,15}|\d{1,15}\r)$/).exec(this.#line)
-    if (!known || head === null) throw new Error(`not RESP: ${JSON.stringify(this.#line)}`)
-    if (!ended) return
-    this.#ended()
-    const length = Number(head[1])
-    const values = valuesIn(type, Math.max(length, 0))
-    if (values !== undefined) this.#values += values
-    else if (length >= 0) this.#payload = length + 2
-  }
-
-  #ended(): void {
-    this.#values -= 1
-    this.#line = ''
-  }
 }
