@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { holderName, type Holder } from './rows.js'
+import { holderName } from './rows.js'
+import type { Holder } from './wire.js'
 import { serverNow } from './store.js'
 import { counted, spoken } from './words.js'
 

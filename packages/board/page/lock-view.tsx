@@ -1,21 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { BreakDialog } from './break-dialog.js'
 import { Lease } from './now-view.js'
-import { holderName, rowIn, type Holder, type Row, type WireRow } from './rows.js'
+import { holderName, rowIn, type Row } from './rows.js'
 import { serverNow, type BoardStore } from './store.js'
-import { SwimLane, type Segment, type Wait } from './swim-lane.js'
+import { SwimLane } from './swim-lane.js'
+import type { Holder, LockState } from './wire.js'
 import { counted, kindInWords, spoken } from './words.js'
-
-interface LockState {
-  readonly name: string
-  readonly row: WireRow | null
-  readonly reporting: readonly string[]
-  readonly segments: readonly Segment[]
-  readonly waits: readonly Wait[]
-  readonly losses: readonly { readonly clientId: string; readonly owner: string; readonly reason: string }[]
-  readonly keys: readonly { readonly key: string; readonly type: string; readonly endsAt: number | null }[]
-  readonly trouble: string
-}
 
 interface Shown {
   readonly state: LockState | null
@@ -28,7 +18,7 @@ export function LockView({ name, store }: { name: string; store: BoardStore }) {
   const [breaking, setBreaking] = useState<Holder | null>(null)
   const [outcome, setOutcome] = useState('')
   useEffect(() => {
-    store.showLock<LockState>(name, (told) => {
+    store.showLock(name, (told) => {
       setShown(({ row: before }) => {
         return { state: told, row: told.row && rowIn(told.row, before ?? undefined) }
       })

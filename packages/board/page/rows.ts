@@ -1,45 +1,10 @@
-// Rows as the server sends them: src/live/live-table.ts has the same order.
+import type { LockRow, WireRow } from './wire.js'
 
-export interface Holder {
-  readonly owner: string
-  readonly client: string
-  readonly holds: number
-  readonly since: number
-  readonly isSinceExact: boolean
-}
-
-export interface Waiter {
-  readonly owner: string
-  readonly client: string
-  readonly since: number | null
-}
-
-/** A held lock. Times are those of the server's clock, ms. */
-export interface Row {
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-  readonly mode: string
-  readonly holders: readonly Holder[]
-  readonly waiting: number
-  readonly waiters: readonly Waiter[]
-  readonly longestWaitSince: number | null
-  readonly overtaken: number
-  readonly token: string
-  readonly isUnbreakable: boolean
-  leaseEndsAt: number | null
-  seenAt: number
+/** A held lock, as the page keeps it. */
+export interface Row extends LockRow {
   /** The longest lease left that the page has seen of this holder: the whole of the bar. */
   leaseMs: number
 }
-
-type WireHolder = [string, string, number, number, number]
-type WireWaiter = [string, string, number | null]
-export type WireRow = [
-  ...[id: number, name: string, kind: string, mode: string, holders: WireHolder[]],
-  ...[waiting: number, waiters: WireWaiter[], longestWaitSince: number | null],
-  ...[token: string, isUnbreakable: number, leaseEndsAt: number | null, seenAt: number, overtaken: number],
-]
 
 export function rowIn(wire: WireRow, before: Row | undefined): Row {
   const [

@@ -1,18 +1,5 @@
-import { leaseLeftAtLook, rowIn, type Row, type WireRow } from './rows.js'
-
-export interface BoardState {
-  readonly now: number
-  readonly locks: number
-  /** There are more than the board keeps. */
-  readonly isFull: boolean
-  /** Clients that report, and the calls that wait in them. */
-  readonly clients: number
-  readonly waiting: number
-  readonly passes: number
-  readonly keysInPass: number
-  readonly passBeganAt: number
-  readonly trouble: string
-}
+import { leaseLeftAtLook, rowIn, type Row } from './rows.js'
+import type { BoardState, LockState, WireRow } from './wire.js'
 
 export type Connection = 'connecting' | 'live' | 'lost'
 
@@ -108,8 +95,8 @@ export class BoardStore {
       })
   }
 
-  showLock<T>(name: string, onLock: (told: T) => void): void {
-    this.begin(`live?lock=${encodeURIComponent(name)}`).on<T>('lock', onLock)
+  showLock(name: string, onLock: (told: LockState) => void): void {
+    this.begin(`live?lock=${encodeURIComponent(name)}`).on('lock', onLock)
   }
 
   rest(): void {

@@ -1,22 +1,6 @@
 import { useState } from 'preact/hooks'
+import type { Segment, Wait } from './wire.js'
 import { counted, spoken } from './words.js'
-
-/** Times are those of the server's clock, ms. */
-export interface Segment {
-  readonly owner: string
-  readonly lane: string
-  readonly kind: string
-  readonly from: number
-  readonly to: number | null
-  readonly end: '' | 'released' | 'lost' | 'gone'
-  readonly reason: string
-}
-
-export interface Wait {
-  readonly lane: string
-  readonly from: number
-  readonly to: number | null
-}
 
 const SPANS = [10_000, 60_000, 300_000] as const
 const MOST_LANES = 12

@@ -63,7 +63,7 @@ export function programOf(
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(holdfast --help tells more)')
     .exitOverride()
-  const common = (): CommonOptions => commonIn(program.opts())
+  const common = (): CommonOptions => program.opts<CommonOptions>()
   connectionOptions(program, env)
   program.addHelpText('after', EXIT_CODES)
 
@@ -127,10 +127,6 @@ function connectionOptions(program: Command, env: Readonly<Record<string, string
     .option('--insecure', "TLS: does not check the server's certificate")
     .addOption(durationOption('--timeout <TIME>', 'how long Redis may take to answer', 10_000, '10s'))
     .option('--json', 'prints JSON: for programs', false)
-}
-
-function commonIn(options: Record<string, unknown>): CommonOptions {
-  return options as unknown as CommonOptions
 }
 
 interface GivenToRun {
@@ -313,24 +309,17 @@ function durationOption(flags: string, help: string, usualMs?: number, usual?: s
   return usualMs === undefined ? option : option.default(usualMs, usual)
 }
 
-function countOf(text: string): number {
-  const number = Number(text)
-  if (!/^\d+$/.test(text) || number < 1 || number > 1_000_000) {
-    throw new InvalidArgumentError('It takes a whole number, at least 1.')
+/** @param rule what it says of anything else */
+function wholeNumber(least: number, most: number, rule: string): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (!/^\d+$/.test(text) || number < least || number > most) {
+      throw new InvalidArgumentError(rule)
+    }
+    return number
   }
-  return number
 }
 
-function portOf(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new InvalidArgumentError('A port is a whole number from 0 to 65535.')
-  }
-  return Number(text)
-}
-
-function exitCodeOf(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 255) {
-    throw new InvalidArgumentError('An exit code is a whole number from 0 to 255.')
-  }
-  return Number(text)
-}
+const countOf = wholeNumber(1, 1_000_000, 'It takes a whole number, at least 1.')
+const portOf = wholeNumber(0, 65_535, 'A port is a whole number from 0 to 65535.')
+const exitCodeOf = wholeNumber(0, 255, 'An exit code is a whole number from 0 to 255.')

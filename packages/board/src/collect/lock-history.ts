@@ -1,26 +1,11 @@
 import type { ClientReport, LockEvent, SeenLock } from '@holdfast/core/observe'
+import type { Segment, Wait } from '../../page/wire.js'
 
-/** Somebody held the lock. Times are the board's wall clock, ms. */
-export interface Segment {
-  readonly owner: string
-  /** Its client: one lane of the picture. */
-  readonly lane: string
-  readonly kind: string
-  from: number
-  /** Null: it holds the lock. */
-  to: number | null
-  /** How it ended: '' while it holds the lock; `gone` where the board only saw that it was over. */
-  end: '' | 'released' | 'lost' | 'gone'
-  reason: string
+type Changing<T> = { -readonly [K in keyof T]: T[K] }
+
+interface KeptSegment extends Changing<Segment> {
   /** Told by its client, and not found by looking from time to time. */
   isTold: boolean
-}
-
-/** A call that waited, as its client told. */
-export interface Wait {
-  readonly lane: string
-  readonly from: number
-  to: number | null
 }
 
 const MOST_SEGMENTS = 400
@@ -30,9 +15,9 @@ const LOOK_BEHIND_MS = 1_000
 
 /** Who held one lock when, and who waited, while a page looks on. */
 export class LockHistory {
-  readonly segments: Segment[] = []
-  readonly waits: Wait[] = []
-  private readonly openWaits = new Map<string, Wait>()
+  readonly segments: KeptSegment[] = []
+  readonly waits: Changing<Wait>[] = []
+  private readonly openWaits = new Map<string, Changing<Wait>>()
 
   constructor(readonly lockName: string) {}
 
@@ -121,18 +106,18 @@ export class LockHistory {
     }
   }
 
-  private openOf(owner: string): Segment | undefined {
+  private openOf(owner: string): KeptSegment | undefined {
     return this.segments.findLast((each) => each.to === null && each.owner === owner)
   }
 
-  private begin(segment: Pick<Segment, 'owner' | 'kind' | 'from' | 'isTold'>): void {
+  private begin(segment: Pick<KeptSegment, 'owner' | 'kind' | 'from' | 'isTold'>): void {
     this.segments.push({ ...segment, lane: clientIdOf(segment.owner), to: null, end: '', reason: '' })
     if (this.segments.length > MOST_SEGMENTS) {
       this.segments.splice(0, 1)
     }
   }
 
-  private beginWait(key: string, wait: Wait): void {
+  private beginWait(key: string, wait: Changing<Wait>): void {
     if (!this.openWaits.has(key)) {
       this.openWaits.set(key, wait)
       this.waits.push(wait)

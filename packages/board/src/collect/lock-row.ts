@@ -1,48 +1,10 @@
 import type { SeenLock } from '@holdfast/core/observe'
-
-/** A holder, as a row has it. Times are the board's wall clock, ms. */
-export interface RowHolder {
-  readonly owner: string
-  /** Name of its client, or '' where the owner is not in Holdfast's form. */
-  readonly client: string
-  readonly holds: number
-  readonly since: number
-  /** False: it has held the lock for longer, as long as the board knows. */
-  readonly isSinceExact: boolean
-}
-
-export interface RowWaiter {
-  readonly owner: string
-  readonly client: string
-  readonly since: number | null
-}
+import type { Holder, LockRow, Waiter } from '../../page/wire.js'
 
 /** Calls that wait for a lock inside the clients that report. */
 export interface ReportedWaiting {
   readonly count: number
   readonly longestSince: number
-}
-
-/** One held lock on the board. */
-export interface LockRow {
-  /** A number that stands for the name in messages to pages. */
-  readonly id: number
-  readonly name: string
-  readonly kind: string
-  readonly mode: '' | 'read' | 'write'
-  readonly holders: readonly RowHolder[]
-  /** How many wait: the larger of what Redis knows and what clients report. */
-  readonly waiting: number
-  /** The first in the queue of Redis. */
-  readonly waiters: readonly RowWaiter[]
-  readonly longestWaitSince: number | null
-  /** How often the first waiter was seen to be overtaken, if that is more often than there are waiters; else 0. */
-  readonly overtaken: number
-  readonly token: string
-  /** A lock that only its own library may release, or one on its way between two processes. */
-  readonly isUnbreakable: boolean
-  readonly leaseEndsAt: number | null
-  readonly seenAt: number
 }
 
 export interface KnownHold {
@@ -65,7 +27,7 @@ const SAME_MS = 250
 export function rowOf(id: number, facts: RowFacts): LockRow {
   const { seen, seenAt, waiting, before } = facts
   const kinds = seen.holders.flatMap(({ owner }) => facts.holdOf(owner)?.kind ?? [])
-  const waiters = seen.waiters.map(({ owner, clientName = '', waitedMs }, i): RowWaiter => {
+  const waiters = seen.waiters.map(({ owner, clientName = '', waitedMs }, i): Waiter => {
     const since = waitedMs === undefined ? null : steady(seenAt - waitedMs, before?.waiters[i]?.since)
     return { owner, client: clientName, since }
   })
@@ -88,7 +50,7 @@ export function rowOf(id: number, facts: RowFacts): LockRow {
   }
 }
 
-function holderOf(holder: SeenLock['holders'][number], facts: RowFacts): RowHolder {
+function holderOf(holder: SeenLock['holders'][number], facts: RowFacts): Holder {
   const { owner, clientName = '', holds, heldForMs, mayBeIdle } = holder
   const known = facts.before?.holders.find((each) => each.owner === owner)
   const reported =

@@ -1,5 +1,6 @@
 import type { ClientReport, SeenLock } from '@holdfast/core/observe'
-import { rowOf, showSame, type KnownHold, type LockRow, type ReportedWaiting } from './lock-row.js'
+import type { LockRow } from '../../page/wire.js'
+import { rowOf, showSame, type KnownHold, type ReportedWaiting } from './lock-row.js'
 
 interface Entry {
   row: LockRow

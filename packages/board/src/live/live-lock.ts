@@ -1,4 +1,5 @@
 import type { LockObserver } from '@holdfast/core/observe'
+import type { LockState } from '../../page/wire.js'
 import type { Collector } from '../collect/collector.js'
 import type { LockHistory } from '../collect/lock-history.js'
 import type { Sink } from '../http/exchange.js'
@@ -18,7 +19,7 @@ export function streamLock(
   const close = collector.open()
   const followed = collector.follow(name)
   const { history } = followed
-  let keys: readonly object[] = []
+  let keys: LockState['keys'] = []
   let isAsking = false
   let last = ''
   const tell = (): void => {
@@ -63,8 +64,8 @@ function stateOf(
   name: string,
   collector: Collector,
   { segments, waits }: LockHistory,
-  keys: readonly object[],
-): object {
+  keys: LockState['keys'],
+): LockState {
   const { table } = collector
   const row = table.row(name)
   const losses = table.clients.flatMap(({ clientId, losses: lost }) =>

@@ -1,5 +1,5 @@
 import type { Collector } from '../collect/collector.js'
-import type { LockRow } from '../collect/lock-row.js'
+import type { BoardState, LockRow, WireRow } from '../../page/wire.js'
 import type { Sink } from '../http/exchange.js'
 import type { BoardClock } from './board-clock.js'
 
@@ -7,8 +7,7 @@ import type { BoardClock } from './board-clock.js'
 const ROWS_A_MESSAGE = 500
 const TELL_EVERY_MS = 500
 
-/** A row as a list, because there are ten thousand of them. The page has the same order: page/rows.ts. */
-export function wireRow(row: LockRow): unknown[] {
+export function wireRow(row: LockRow): WireRow {
   return [
     row.id,
     row.name,
@@ -72,7 +71,7 @@ function writeChanges(
   }
 }
 
-export function stateOfTable(collector: Collector): object {
+export function stateOfTable(collector: Collector): BoardState {
   const { table, progress, now } = collector
   const { clients } = table
   return {

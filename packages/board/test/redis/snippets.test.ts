@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { spawn, type ChildProcess } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { freePort } from '@holdfast/faults/harness'
 import { codeBlocks, root } from '../../../core/test/redis/support/markdown.js'
 import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 
@@ -21,15 +20,6 @@ afterEach(async () => {
   await ended
   child = null
 })
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-}
 
 function start(program: string): { errors: () => string } {
   let errors = ''

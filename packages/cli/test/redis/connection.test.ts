@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { RedisCluster, RedisSentinels, RedisServer } from '@holdfast/faults/harness'
+import { useTlsRig } from '../../../core/test/redis/support/tls-rig.js'
 import { Connection } from '../../src/connection.js'
 import { CommandLine } from './support/command-line.js'
 import { holdfast } from './support/in-process.js'
+
+const { tlsPort, certFile } = await useTlsRig()
 
 const after: (() => unknown)[] = []
 afterEach(async () => {
@@ -15,15 +14,8 @@ afterEach(async () => {
 
 /** Holds a lock by `run`, sees and breaks it, and asks for what endangers it. */
 const tour = async (url: string, ...where: string[]): Promise<string[]> => {
-  const cli = CommandLine.start(url, [
-    ...where,
-    'run',
-    'order:42',
-    '--',
-    'sh',
-    '-c',
-    'echo inside; while :; do sleep 0.05; done',
-  ])
+  const command = ['sh', '-c', 'echo inside; while :; do sleep 0.05; done']
+  const cli = CommandLine.start(url, [...where, 'run', 'order:42', '--', ...command])
   await cli.printed(/inside/)
   const args = ['--url', url, ...where]
   const listed = await holdfast([...args, 'ls', 'order:*', '--json'])
@@ -80,46 +72,8 @@ describe('where Redis is', () => {
   })
 
   it('with TLS: the certificates that are trusted, or any', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-tls-'))
-    after.push(() => rmSync(folder, { recursive: true }))
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '2',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        ...subject,
-      ],
-      { stdio: 'ignore' },
-    )
-    const server = await RedisServer.start()
-    after.push(() => server.stop())
-    await server.command(
-      'CONFIG',
-      'SET',
-      'tls-cert-file',
-      cert,
-      'tls-key-file',
-      key,
-      'tls-ca-cert-file',
-      cert,
-      'tls-auth-clients',
-      'no',
-    )
-    const port = server.port + 1
-    await server.command('CONFIG', 'SET', 'tls-port', port)
-    const url = `rediss://127.0.0.1:${port}`
-    expect(await tour(url, '--ca', cert)).toEqual(['order:42', '0'])
+    const url = `rediss://127.0.0.1:${tlsPort}`
+    expect(await tour(url, '--ca', certFile)).toEqual(['order:42', '0'])
     expect((await holdfast(['--url', url, '--insecure', 'ls'])).code).toBe(0)
     const refused = await holdfast(['--url', url, '--timeout', '3s', 'ls'])
     expect(refused.code).toBe(69)

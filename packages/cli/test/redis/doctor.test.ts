@@ -24,6 +24,12 @@ const serverWith = async (
   after.push(() => server.stop())
   return server
 }
+/** The URL of a user with these rights on a server of its own. */
+const urlWithRights = async (...rights: string[]): Promise<string> => {
+  const server = await serverWith()
+  await server.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', ...rights)
+  return server.url.replace('//', '//app:secret@')
+}
 const clientOf = async (url: string, name: string): Promise<LockClient> => {
   const locks = await LockClient.connect(url, { clientName: name, bareCalls: 'allow' })
   locks.on('lost', () => undefined)
@@ -149,15 +155,11 @@ describe('holdfast doctor', () => {
   })
 
   it('6 a user that may not run scripts', async () => {
-    const server = await serverWith()
-    await server.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-@scripting')
-    expect(await found(server.url.replace('//', '//app:secret@'))).toEqual(['error scripts'])
+    expect(await found(await urlWithRights('&*', '+@all', '-@scripting'))).toEqual(['error scripts'])
   })
 
   it('7 a user that hears no messages', async () => {
-    const server = await serverWith()
-    await server.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', 'resetchannels', '+@all')
-    expect(await found(server.url.replace('//', '//app:secret@'))).toEqual(['warning messages'])
+    expect(await found(await urlWithRights('resetchannels', '+@all'))).toEqual(['warning messages'])
   })
 
   it('8 a replica instead of the primary, and 9 replicas that a fail-over would forget locks by', async () => {
@@ -201,18 +203,13 @@ describe('holdfast doctor', () => {
 
   it('14 a lock that is used in two ways at once', async () => {
     const { url } = await serverWith()
-    const [one, two, three] = [
-      await clientOf(url, 'one'),
-      await clientOf(url, 'two'),
-      await clientOf(url, 'three'),
-    ]
+    const [one, other] = [await clientOf(url, 'one'), await clientOf(url, 'other')]
     await one.getFairLock('order:1').acquire()
     const enough = new AbortController()
     const { signal } = enough
-    const waits = [
-      two.getFairLock('order:1').acquire({ signal }),
-      three.getLock('order:1').acquire({ signal }),
-    ]
+    const waits = [other.getFairLock('order:1'), other.getLock('order:1')].map((lock) =>
+      lock.acquire({ signal }),
+    )
     await until(async () => (await found(url)).join() === 'error mixed-use')
     enough.abort()
     await Promise.allSettled(waits)
@@ -232,9 +229,8 @@ describe('holdfast doctor', () => {
   })
 
   it('says what it could not look at, where CONFIG is not permitted', async () => {
-    const server = await serverWith()
-    await server.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '&*', '+@all', '-config', '-slowlog')
-    const { code, stderr } = await holdfast(['--url', server.url.replace('//', '//app:secret@'), 'doctor'])
+    const url = await urlWithRights('&*', '+@all', '-config', '-slowlog')
+    const { code, stderr } = await holdfast(['--url', url, 'doctor'])
     expect(code).toBe(0)
     expect(stderr).toMatch(/not checked: CONFIG GET of .* \(NOPERM/)
     expect(stderr).not.toContain('secret')

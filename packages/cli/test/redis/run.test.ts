@@ -28,10 +28,22 @@ afterEach(async () => {
   redis.disconnect()
 })
 
+/** On a server of its own, which may stand still at the end. */
+const onServer = async (work: (server: RedisServer) => Promise<void>): Promise<void> => {
+  const server = await RedisServer.start()
+  try {
+    await work(server)
+  } finally {
+    server.resume()
+    await server.stop()
+  }
+}
 const run = (...args: string[]) => CommandLine.run(URL, ['run', name, ...args])
 const start = (...args: string[]) => CommandLine.start(URL, ['run', name, ...args])
 /** A command that tells its process group, and goes on until it is ended. */
 const ENDLESS = ['--', 'sh', '-c', 'echo group $$; while :; do sleep 0.05; done']
+/** One that ignores SIGTERM. */
+const DEAF = ['--', 'sh', '-c', 'trap "echo asked" TERM; echo group $$; while :; do sleep 0.02; done']
 const groupOf = async (cli: CommandLine): Promise<number> => Number((await cli.printed(/group (\d+)/))[1])
 /** A process that waits in Redis, or listens there, has more of them. */
 const tracesOfName = async (): Promise<number> =>
@@ -159,8 +171,7 @@ describe('holdfast run', () => {
   )
 
   it('a command that ignores SIGTERM has until its grace ends', async () => {
-    const command = ['--', 'sh', '-c', 'trap "echo asked" TERM; echo group $$; while :; do sleep 0.02; done']
-    const cli = start('--lease', `${LEASE_MS}ms`, '--grace', '300ms', ...command)
+    const cli = start('--lease', `${LEASE_MS}ms`, '--grace', '300ms', ...DEAF)
     const group = await groupOf(cli)
     cli.child.kill('SIGSTOP')
     await until(() => livingInGroup(group).length === 0)
@@ -170,27 +181,20 @@ describe('holdfast run', () => {
     expect(cli.stdout).toContain('asked')
   })
 
-  it('a command that does not listen gets no more time when renewals succeed again', async () => {
-    const server = await RedisServer.start()
-    const command = ['--', 'sh', '-c', 'trap "echo asked" TERM; echo group $$; while :; do sleep 0.02; done']
-    try {
+  it('a command that does not listen gets no more time when renewals succeed again', () =>
+    onServer(async (server) => {
       const options = ['--lease', '3s', '--grace', '1s']
-      const cli = CommandLine.start(server.url, ['run', name, ...options, ...command])
+      const cli = CommandLine.start(server.url, ['run', name, ...options, ...DEAF])
       const group = await groupOf(cli)
       await server.pause()
       await cli.printed(/asked/)
       server.resume()
       expect(await cli.ended).toBe(76)
       expect(livingInGroup(group)).toEqual([])
-    } finally {
-      server.resume()
-      await server.stop()
-    }
-  })
+    }))
 
-  it('a command that has ended by itself is not called lost because Redis is away at its end', async () => {
-    const server = await RedisServer.start()
-    try {
+  it('a command that has ended by itself is not called lost because Redis is away at its end', () =>
+    onServer(async (server) => {
       const options = ['--timeout', '3s', 'run', name, '--lease', '600ms', '--grace', '100ms']
       const command = ['--', 'sh', '-c', 'echo group $$; read line; sleep 0.1; exit 4']
       const cli = CommandLine.start(server.url, [...options, ...command])
@@ -198,11 +202,7 @@ describe('holdfast run', () => {
       await server.pause()
       expect(await cli.ended).toBe(4)
       expect(cli.stderr).toContain('the release is not confirmed')
-    } finally {
-      server.resume()
-      await server.stop()
-    }
-  })
+    }))
 
   it('does not wait for ever for ended processes that nobody asks about, as in a container', async () => {
     // The command line inherits what the command leaves behind, as the first process of a container does.

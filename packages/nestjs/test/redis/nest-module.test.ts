@@ -19,7 +19,7 @@ import { Queue, Worker, type Job } from 'bullmq'
 import { Redis } from 'ioredis'
 import { lastValueFrom } from 'rxjs'
 import 'reflect-metadata'
-import { freePort } from '../../../faults/src/harness/servers/free-port.js'
+import { freePort } from '@holdfast/faults/harness'
 import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import {
   InjectLocks,

@@ -1,6 +1,6 @@
 import type { ChannelKind, PubSub, Subscriber } from './pub-sub.js'
 import type { AccessRules } from './permissions.js'
-import { ErrorReply, OK, Status, syntaxError, type Reply } from './reply.js'
+import { ErrorReply, OK, replyOf, Status, syntaxError, type Reply } from './reply.js'
 import type { Command } from './commands/command.js'
 
 /**
@@ -53,16 +53,8 @@ export class Connection implements Subscriber {
     if (what !== undefined) {
       return this.subscription(command.name, what, args)
     }
-    try {
-      return OF_CONNECTION.has(command.name)
-        ? this.own(command.name, args)
-        : this.server.run(command, args, this)
-    } catch (error) {
-      if (error instanceof ErrorReply) {
-        return error
-      }
-      throw error
-    }
+    const isOwn = OF_CONNECTION.has(command.name)
+    return replyOf(() => (isOwn ? this.own(command.name, args) : this.server.run(command, args, this)))
   }
 
   message(kind: ChannelKind, channel: string, payload: string, pattern?: string): void {

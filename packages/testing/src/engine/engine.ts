@@ -12,7 +12,7 @@ import { Connection, OF_CONNECTION, type ConnectionServer, type OnMessage } from
 import { Keyspace, type ServerClock } from './keyspace.js'
 import type { AccessRules } from './permissions.js'
 import { PubSub } from './pub-sub.js'
-import { ErrorReply, wrongCount, type Reply } from './reply.js'
+import { ErrorReply, replyOf, wrongCount, type Reply } from './reply.js'
 import { Scripting, type CallFromScript } from './scripting.js'
 import { isOutOfMemory, type ServerState } from './server-state.js'
 
@@ -119,14 +119,7 @@ export class Engine implements ConnectionServer {
         return refusal
       }
       hasWritten ||= known.flags.has('write')
-      try {
-        return known.run(args, this.data)
-      } catch (error) {
-        if (error instanceof ErrorReply) {
-          return error
-        }
-        throw error
-      }
+      return replyOf(() => known.run(args, this.data))
     }
   }
 

@@ -15,6 +15,18 @@ export class ErrorReply extends Error {
 /** The answer of a command. Texts have a character for each byte. */
 export type Reply = string | number | bigint | null | Status | ErrorReply | readonly Reply[]
 
+/** The reply of a command, or the error that it throws. */
+export function replyOf(command: () => Reply): Reply {
+  try {
+    return command()
+  } catch (error) {
+    if (error instanceof ErrorReply) {
+      return error
+    }
+    throw error
+  }
+}
+
 export const OK = new Status('OK')
 
 export const wrongType = (): ErrorReply =>

@@ -1,7 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { processes, type ProcessState } from '@holdfast/faults/harness'
-import { PROGRAM } from './command-line.js'
+import { CommandLine } from './command-line.js'
 
 // Two shells that never end by themselves, one of them behind the other's back, and what they start.
 const COMMAND =
@@ -24,39 +23,31 @@ export class CommandUnderLock {
   readonly begun: Promise<void>
   /** The process group of the command. */
   group: number | undefined
-  output = ''
   isRunning = true
-  readonly #child: ChildProcess
+  readonly #line: CommandLine
   readonly #marker: string
 
   constructor({ url, name, leaseMs, fair, marker }: CommandOptions) {
     this.#marker = marker
-    const lock = fair ? ['--fair'] : []
-    const args = ['--url', url, '--timeout', '60s', 'run', name, '--lease', `${leaseMs}ms`, ...lock]
-    this.#child = spawn(process.execPath, [PROGRAM, ...args, '--', 'sh', '-c', COMMAND, marker], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const args = ['--timeout', '60s', 'run', name, '--lease', `${leaseMs}ms`, ...(fair ? ['--fair'] : [])]
+    this.#line = CommandLine.start(url, [...args, '--', 'sh', '-c', COMMAND, marker])
     this.exited = new Promise((resolve) => {
-      this.#child.once('exit', (code, signal) => {
+      this.#line.child.once('exit', (code, signal) => {
         this.isRunning = false
         resolve({ code, signal })
       })
     })
     this.begun = new Promise((resolve) => {
-      this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-        this.output += text
-        const [, group] = /inside (\d+) /.exec(this.output) ?? []
-        if (group !== undefined) {
-          this.group = Number(group)
-          resolve()
-        }
-      })
+      const begin = ([, group]: RegExpExecArray): void => {
+        this.group = Number(group)
+        resolve()
+      }
+      this.#line.printed(/inside (\d+) /).then(begin, () => undefined)
     })
-    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.output += text))
   }
 
   get pid(): number {
-    return this.#child.pid as number
+    return this.#line.pid
   }
 
   /** Undefined: there is none now. */
@@ -86,8 +77,8 @@ export class CommandUnderLock {
   }
 
   end(): void {
-    this.#child.kill('SIGCONT')
-    this.#child.kill('SIGTERM')
+    this.#line.child.kill('SIGCONT')
+    this.#line.child.kill('SIGTERM')
   }
 }
 

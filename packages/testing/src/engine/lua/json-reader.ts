@@ -86,37 +86,33 @@ class Reader {
   }
 
   private object(): LuaTable {
-    const table = new LuaTable()
-    let found = this.next()
-    if (found.kind === 'T_OBJ_END') {
-      return table
-    }
-    for (;;) {
-      this.expect('T_STRING', found, 'object key string')
+    return this.entries('T_OBJ_END', 'comma or object end', (key, table) => {
+      this.expect('T_STRING', key, 'object key string')
       this.expect('T_COLON', this.next(), 'colon')
-      table.set(found.value, this.value(this.next()))
-      const end = this.next()
-      if (end.kind === 'T_OBJ_END') {
-        return table
-      }
-      this.expect('T_COMMA', end, 'comma or object end')
-      found = this.next()
-    }
+      table.set(key.value, this.value(this.next()))
+    })
   }
 
   private array(): LuaTable {
+    let place = 0
+    return this.entries('T_ARR_END', 'comma or array end', (first, table) => {
+      table.set((place += 1), this.value(first))
+    })
+  }
+
+  private entries(end: Kind, what: string, read: (first: Token, table: LuaTable) => void): LuaTable {
     const table = new LuaTable()
     let found = this.next()
-    if (found.kind === 'T_ARR_END') {
+    if (found.kind === end) {
       return table
     }
-    for (let place = 1; ; place += 1) {
-      table.set(place, this.value(found))
-      const end = this.next()
-      if (end.kind === 'T_ARR_END') {
+    for (;;) {
+      read(found, table)
+      const next = this.next()
+      if (next.kind === end) {
         return table
       }
-      this.expect('T_COMMA', end, 'comma or array end')
+      this.expect('T_COMMA', next, what)
       found = this.next()
     }
   }
