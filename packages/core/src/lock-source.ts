@@ -49,7 +49,8 @@ export abstract class LockSource {
   /** Returns a reentrant lock of this name. @throws InvalidArgumentError, ClientClosedError */
   getLock(name: string, options?: PlainLockOptions): Lock {
     const { session } = this.home
-    const lingerMs = lingerOf(session, options)
+    const lingerMs =
+      options === undefined ? session.options.lingerMs || undefined : lingerOf(session, options)
     const foreign = this.checkName(name, options)
     if (lingerMs !== undefined) {
       keepIdleLocks(session)
@@ -163,10 +164,12 @@ export abstract class LockSource {
   private checkName(name: string, options: LockOptions | undefined): ForeignRule {
     const { session, inbox } = this.home
     checkName(name)
-    checkOneSlot(session, name)
+    if (session.port.slotOf) {
+      checkOneSlot(session, name)
+    }
     session.assertOpen(name)
     void inbox.open()
-    return foreignRuleIn(session, options)
+    return options ? foreignRuleIn(session, options) : session.options.foreignLocks
   }
 
   private make(protocol: LockProtocol): Lock {

@@ -45,10 +45,10 @@ export class ChurnMap<K, V extends object> {
     }
   }
 
-  /** Removes the key. @returns whether it was there */
-  delete(key: K): boolean {
+  /** Removes the key; with `value`, only if that is its value. @returns whether it was there */
+  delete(key: K, value?: V): boolean {
     const entry = this.entries.get(key)
-    if (entry?.value === undefined) {
+    if (entry?.value === undefined || (value !== undefined && entry.value !== value)) {
       return false
     }
     entry.value = undefined

@@ -23,8 +23,8 @@
  * Races, and what holds:
  * - A message between the refusal and the subscription is lost (I4). So the confirmation of the
  *   subscription counts as a wake.
- * - A message during an attempt may be about a state the attempt did not see (I4). So wakes
- *   are counted, and a refusal is final only if none came since its attempt was sent.
+ * - A message during an attempt may be about a state the attempt did not see (I4). So a
+ *   refusal is final only if no wake came since its attempt was sent.
  * - A head that leaves may have consumed a message meant for the line. So its successor tries at once and
  *   does not wait for the attempt in flight; whatever that attempt still obtains is released (I8).
  * - An attempt in flight may obtain what is offered, or be refused just before it. So a head that is trying
@@ -50,7 +50,6 @@ import type { Attempt, WaitingCallers, WaitOutcome, WaitRequest } from './wait-r
 
 /** The attempts sent together: the head's, or one of each adjacent caller that shares. */
 interface Flight {
-  readonly wakes: number
   readonly sentAt: number
   readonly shared: boolean
   /** At the end of a pause: nobody has woken the line. */
@@ -59,7 +58,19 @@ interface Flight {
   pending: number
   /** The latest reply that was not a success, or else the latest. */
   answer: Attempt<unknown> | undefined
+  /** A wake came since they were sent. */
+  isWoken: boolean
 }
+
+/** Until when others come first, monotonic ms. */
+interface StandBack {
+  /** The client says so, of the line. */
+  readonly line: number
+  /** The head said so, at the latest message, or when it entered. */
+  readonly head: number
+}
+
+const TRIES_AT_ONCE: StandBack = { line: 0, head: 0 }
 
 export class WaitLine implements CallerHost {
   private readonly callers = new CallerList()
@@ -67,11 +78,7 @@ export class WaitLine implements CallerHost {
   private availability: Availability | undefined = undefined
   private flight: Flight | undefined = undefined
   private pause: Timer | undefined = undefined
-  private wakes = 0
-  /** Until then this line lets other processes come first. */
-  private standsBackUntil = 0
-  /** Until then the head lets others come first: it said so at the latest message, or when it entered. */
-  private headYieldsUntil = 0
+  private standsBack = TRIES_AT_ONCE
   /** How much the latest answer said is left; undefined: it did not say. Counts while the line sleeps. */
   private left: number | undefined = undefined
   private subscription: LineSubscription | undefined = undefined
@@ -105,7 +112,7 @@ export class WaitLine implements CallerHost {
     const caller = new ParkedCaller(request, this, timeoutMs, signal)
     this.callers.append(caller)
     if (this.callers.head === caller) {
-      this.letOthersFirst(caller, 'entering')
+      this.letHeadStandBack(caller, 'entering')
       this.tryNow()
       if (!this.flight) {
         caller.park()
@@ -131,17 +138,19 @@ export class WaitLine implements CallerHost {
 
   /** Messages may have been missed: nobody stands back (I4). */
   lookAgain(): void {
-    this.headYieldsUntil = 0
+    if (this.standsBack.head > 0) {
+      this.standsBack = { ...this.standsBack, head: 0 }
+    }
     this.tryAgain()
   }
 
   /** See `Waiter.reconsider`. */
   reconsider(): void {
     const { head } = this.callers
-    if (!head || this.flight || this.headYieldsUntil === 0 || this.subscription) {
+    if (!head || this.flight || this.standsBack.head === 0 || this.subscription) {
       return
     }
-    this.letOthersFirst(head, 'entering')
+    this.letHeadStandBack(head, 'entering')
     this.tryNow()
   }
 
@@ -149,19 +158,23 @@ export class WaitLine implements CallerHost {
     const { head } = this.callers
     head?.woken()
     if (head) {
-      this.letOthersFirst(head, 'message')
+      this.letHeadStandBack(head, 'message')
     }
     this.tryAgain()
   }
 
-  private letOthersFirst(head: ParkedCaller, after: 'message' | 'entering'): void {
-    const ms = head.standsBackMs(after)
-    this.headYieldsUntil = ms > 0 ? this.clock.now() + ms : 0
+  private letHeadStandBack(caller: ParkedCaller, after: 'message' | 'entering'): void {
+    const ms = caller.standsBackMs(after)
+    const head = ms > 0 ? this.clock.now() + ms : 0
+    if (head !== this.standsBack.head) {
+      this.standsBack = { ...this.standsBack, head }
+    }
   }
 
   private tryAgain(): void {
-    this.wakes += 1
-    if (!this.flight) {
+    if (this.flight) {
+      this.flight.isWoken = true
+    } else {
       this.tryNow()
     }
   }
@@ -186,7 +199,7 @@ export class WaitLine implements CallerHost {
 
   /** Suspends all tries for `ms`; 0: ends that. */
   standBack(ms: number): void {
-    this.standsBackUntil = this.clock.now() + ms
+    this.standsBack = { ...this.standsBack, line: this.clock.now() + ms }
     if (ms === 0 && !this.flight) {
       this.tryNow()
     }
@@ -252,9 +265,9 @@ export class WaitLine implements CallerHost {
   /** @param front if `first` shares, all at the front of these that share try; null: it tries alone */
   private launch(first: ParkedCaller, isTick = false, front: CallerList | null = null): void {
     this.stopPause()
-    const { wakes } = this
     const { shared } = first
-    const flight: Flight = { wakes, sentAt: this.clock.now(), shared, isTick, pending: 0, answer: undefined }
+    const sentAt = this.clock.now()
+    const flight: Flight = { sentAt, shared, isTick, isWoken: false, pending: 0, answer: undefined }
     // Before the attempts: each may abort, leave or enter in the same turn.
     this.flight = flight
     if (shared && front) {
@@ -265,7 +278,8 @@ export class WaitLine implements CallerHost {
   }
 
   private isStandingBack(): boolean {
-    const until = Math.max(this.standsBackUntil, this.headYieldsUntil)
+    const { line, head } = this.standsBack
+    const until = Math.max(line, head)
     if (until === 0) {
       return false
     }
@@ -319,7 +333,7 @@ export class WaitLine implements CallerHost {
     }
   }
 
-  private conclude({ answer = { kind: 'refused' }, wakes, shared, isTick }: Flight): void {
+  private conclude({ answer = { kind: 'refused' }, isWoken, shared, isTick }: Flight): void {
     this.flight = undefined
     const isDone = answer.kind === 'done'
     // A message should have told: it was lost, or none come any more.
@@ -332,7 +346,7 @@ export class WaitLine implements CallerHost {
     }
     const { head } = this.callers
     // The thing that a sharing caller has obtained is available to the next that shares.
-    const nextMaySucceed = (wakes !== this.wakes && !isOver) || (isDone && shared && head?.shared === true)
+    const nextMaySucceed = (isWoken && !isOver) || (isDone && shared && head?.shared === true)
     this.left = answer.kind === 'unavailable' ? undefined : answer.left
     if (!head) {
       this.dissolve()

@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks'
 import type { Place, WaitOutcome } from '@holdfast/waiter'
 import { limitsOf, type AcquireOptions, type CallLimits } from './acquire-options.js'
 import type { Acquisition } from './acquisition.js'
@@ -7,7 +6,7 @@ import type { UnscopedCalls, UnscopedHold } from './unscoped-calls.js'
 import type { AcquireServices } from './services.js'
 import { Context, type CallSite, type SiblingMutex } from '../context/context.js'
 import type { CallPublication } from '../diagnostics/call-publication.js'
-import type { AcquisitionPath } from '../diagnostics/messages.js'
+import type { SeenCall } from '../diagnostics/call-reports.js'
 import type { ReportedWait, WaitFacts } from '../diagnostics/wait-reporter.js'
 import { noteWish } from '../diagnostics/hold-note.js'
 import { LockLostError, LockTimeoutError } from '../errors.js'
@@ -23,7 +22,6 @@ const NO_DEFAULTS = { leaseMs: undefined, maxWaiting: undefined }
 
 export interface Held {
   readonly kind: 'held'
-  readonly path: AcquisitionPath
   readonly hold: Hold
   readonly acquisition: Acquisition
   /** Released together with the hold: the mutex under which siblings re-enter. */
@@ -36,11 +34,6 @@ export interface Busy {
   readonly error: () => LockTimeoutError
 }
 
-/** The part of `AsyncResource` used here: users need not have Node's types. */
-interface AsyncContext {
-  runInAsyncScope<R>(run: () => R): R
-}
-
 /** A call for several locks, as one of its parts sees it. */
 export interface WholeCall {
   /** A part whose caller has left is releasing the hold that it may have in Redis; the whole call may wait for that. */
@@ -51,15 +44,18 @@ export interface WholeCall {
 
 /** A caller's request, with the options as given. */
 export interface AcquireRequest<H extends UnscopedHold = Hold> {
-  readonly options: AcquireOptions
+  /** undefined: none were given. */
+  readonly options: AcquireOptions | undefined
   /** The wait if the options have none, ms; undefined: no limit. */
   readonly defaultWaitMs: number | undefined
   /** The call site; null outside any context, where every call is an owner of its own. */
   readonly site: CallSite | null
   /** The call comes from `withLock`. */
   readonly ofCallback: boolean
-  /** For Redisson-style calls outside any context: the calls of this lock object, and the method that was called. */
-  readonly bare: { readonly calls: UnscopedCalls<H>; readonly method: string } | null
+  /** The calls of this lock object outside contexts; null for a call inside one, and for `withLock`. */
+  readonly unscoped: UnscopedCalls<H> | null
+  /** The Redisson-style method that was called, whose caller has only the lock object to unlock; null: another. */
+  readonly byHand: string | null
   /** Where the call was made, if that was recorded. */
   readonly calledFrom?: Error | null
   /** The call for several locks that this one is part of; that one is published instead. */
@@ -76,14 +72,15 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
   readonly ofCallback: boolean
   /** The call for several locks that this one is part of. */
   readonly whole: WholeCall | undefined
+  readonly calledFrom: Error | null
   readonly note: ReturnType<typeof noteWish> | undefined
   readonly startedAt: number
-  /** The caller's own async context, for subscribers: exporters ask for the active span. Null without subscribers. */
-  readonly observer: AsyncContext | null
-  /** Null without subscribers. */
+  /** The caller's own async context, and what is published. Null without subscribers. */
+  readonly seen: SeenCall | null
   readonly publication: CallPublication | null
   readonly limits: CallLimits
-  private readonly bareCall: UnscopedCalls | null
+  private readonly unscoped: UnscopedCalls | null
+  private readonly owesUnlock: boolean
   /** Whether it has parked, and whether anybody hears of that and of its end. */
   private wait: 'none' | 'parked' | 'heard' = 'none'
   /** How often the lease expired before the reply arrived. */
@@ -98,13 +95,14 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     request: AcquireRequest,
     private readonly finish: Finish<T>,
   ) {
-    const { options, defaultWaitMs, whole, bare, calledFrom } = request
+    const { options, defaultWaitMs, whole, unscoped, byHand, calledFrom = null } = request
     // The request to one of several locks was decided for all of them.
     const defaults = whole ? NO_DEFAULTS : session.options
     this.limits = limitsOf(options, defaultWaitMs, defaults, session.contexts)
     this.site = request.site
     this.ofCallback = request.ofCallback
     this.whole = whole
+    this.calledFrom = calledFrom
     this.startedAt = session.runtime.now()
     const { leaseMs, renews } = this.limits
     const { describeHolds } = session.options
@@ -112,13 +110,14 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     if (leaseMs !== undefined) {
       session.lastHolders.noteLease(leaseMs)
     }
-    this.observer = session.reports.areSeen ? new AsyncResource('HoldfastCall') : null
     session.assertOpen(protocol.lockName)
-    if (calledFrom) {
-      session.reports.origins.keep(this, calledFrom)
+    this.unscoped = unscoped
+    this.owesUnlock = byHand !== null
+    if (byHand !== null) {
+      unscoped?.begin(byHand)
     }
-    this.bareCall = bare && bare.calls.begin(bare.method)
-    this.publication = whole ? null : session.reports.begun(protocol, this.startedAt)
+    this.seen = session.reports.seen(protocol, this.startedAt, whole !== undefined)
+    this.publication = this.seen?.publication ?? null
   }
 
   get isUnlimited(): boolean {
@@ -168,8 +167,13 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
   /** The call has a result. */
   settled(obtained: Held | Busy): T | Promise<T> {
     this.end(obtained.kind === 'held' ? obtained.hold : null)
-    this.publishSettled(obtained)
+    if (this.publication) {
+      this.publishSettled(this.publication, obtained)
+    }
     this.forgetHolder()
+    if (this.calledFrom && !this.ofCallback && obtained.kind === 'held') {
+      this.session.reports.origins.keep(obtained.hold, this.calledFrom)
+    }
     return this.finish(obtained)
   }
 
@@ -230,30 +234,28 @@ export class AcquireCall<T = unknown> implements LevelRequest, ReportedWait {
     if (this.wait === 'heard') {
       reports.ended(this)
     }
-    this.bareCall?.end(hold)
+    this.unscoped?.end(hold, this.owesUnlock)
   }
 
-  private publishSettled(obtained: Held | Busy): void {
-    const { publication, session, protocol } = this
-    if (!publication) {
-      return
-    }
+  private publishSettled(publication: CallPublication, obtained: Held | Busy): void {
+    const { session, protocol } = this
     const { runtime, reports } = session
     if (obtained.kind === 'busy') {
       publication.timedOut(reports.holderOf(protocol.key), runtime.now())
       return
     }
-    const { path, acquisition } = obtained
+    const { path = 'remote' } = publication
     const holder = publication.hasWaited ? reports.holderOf(protocol.key) : undefined
     // A command of this call got its reply in this turn, so its time still holds.
-    const publishedAt = path === 'remote' ? acquisition.publishedAt : undefined
+    const publishedAt = path === 'remote' ? obtained.acquisition.publishedAt : undefined
     publication.acquired(path, holder, publishedAt ?? runtime.now())
   }
 
+  /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */
   private forgetHolder(): void {
-    const { isAwaited, key } = this.protocol
-    if (!isAwaited) {
-      this.session.reports.forgetHolder(key)
+    const { session, protocol } = this
+    if (session.lastHolders.byKey.has(protocol.key) && !protocol.isAwaited) {
+      session.lastHolders.byKey.delete(protocol.key)
     }
   }
 }

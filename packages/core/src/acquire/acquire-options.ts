@@ -63,12 +63,7 @@ export interface CallLimits {
 }
 
 /** The defaults of a call, as its client has them. */
-export interface CallDefaults {
-  /** undefined: that of the watchdog, renewed. */
-  readonly leaseMs: number | undefined
-  /** undefined: no bound. */
-  readonly maxWaiting: number | undefined
-}
+export type CallDefaults = Pick<CallLimits, 'leaseMs' | 'maxWaiting'>
 
 /** The limits of most calls. */
 const NO_LIMITS: CallLimits = {
@@ -80,32 +75,41 @@ const NO_LIMITS: CallLimits = {
   isUnlimited: true,
 }
 
+const NO_OPTIONS: AcquireOptions = {}
+
 /**
+ * @param options undefined: the defaults, which its client has checked
  * @param usualWaitMs the wait if the options have none, ms; undefined: no limit
  * @param contexts adds the signals of the contexts around the call
  * @throws InvalidArgumentError
  */
 export function limitsOf(
-  options: AcquireOptions,
+  options: AcquireOptions | undefined,
   usualWaitMs: number | undefined,
   defaults: CallDefaults,
   contexts: { signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined },
 ): CallLimits {
-  checkOptions('options', options, ACQUIRE_OPTIONS)
+  if (options !== undefined) {
+    checkOptions('options', options, ACQUIRE_OPTIONS)
+    checkWait('waitMs', options.waitMs)
+    if (options.maxWaiting !== undefined) {
+      checkMaxWaiting(options.maxWaiting)
+    }
+  }
   const {
     waitMs = usualWaitMs,
     leaseMs = defaults.leaseMs,
     renew = leaseMs === undefined,
     signal: given,
     maxWaiting = defaults.maxWaiting,
-  } = options
-  checkWait('waitMs', waitMs)
-  if (maxWaiting !== undefined) {
-    checkMaxWaiting(maxWaiting)
+  } = options ?? NO_OPTIONS
+  if (leaseMs !== undefined) {
+    checkLevelLease(leaseMs)
   }
-  checkLevelLease(leaseMs)
-  checkRenew(renew, leaseMs)
-  const signal = contexts.signalBeside(nativeSignal(given))
+  if (options?.renew !== undefined) {
+    checkRenew(renew, leaseMs)
+  }
+  const signal = contexts.signalBeside(given === undefined ? given : nativeSignal(given))
   if (waitMs === undefined && leaseMs === undefined && !signal && maxWaiting === undefined) {
     return NO_LIMITS
   }

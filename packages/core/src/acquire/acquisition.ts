@@ -1,18 +1,18 @@
 import type { Answer } from '@holdfast/waiter'
-import { trustedUntil, type Grant, type Watch } from '@holdfast/watchdog'
+import { trustedUntil } from '@holdfast/watchdog'
 import { HeldLease, type LeaseOwner } from './held-lease.js'
 import {
-  anyWatched,
+  ENDED,
+  IDLE,
   isRenewedFor,
   latestOf,
   longestRenewal,
+  NOT_YET,
   stayBehind,
-  withLevel,
-  withoutLevel,
   type LevelRequest,
+  type Levels,
 } from './levels.js'
-import { LocalReentry } from '../pass/local-reentry.js'
-import { newSiblingMutex, type Context, type Reenterable, type SiblingMutex } from '../context/context.js'
+import type { Context, Reenterable } from '../context/context.js'
 import type { HoldPublication } from '../diagnostics/hold-publication.js'
 import { reportFailedRelease } from '../diagnostics/reports.js'
 import type { AcquireTerms, ReentryRule, ReleaseObserver, RemainingLevels } from '../entry/entry-commands.js'
@@ -34,8 +34,16 @@ import type { AcquireServices } from './services.js'
 
 type Outcome = 'released' | 'still-held' | 'lost'
 
+/** Whoever wants the lock. */
+interface Asker {
+  /** The logical thread that the lock is to belong to; null outside any context. */
+  readonly thread: Context | null
+  readonly rule: ReentryRule
+  /** That of the call, for a lock that is passed on to it. */
+  readonly note?: LevelRequest['note']
+}
+
 const STILL_HELD: Promise<Outcome> = Promise.resolve('still-held')
-const NO_HOLDS: readonly Hold[] = []
 const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
 
 /**
@@ -51,7 +59,7 @@ const NO_LEVEL_LEFT: RemainingLevels = { levelCount: 0 }
  * and the hold in Redis continues under its name.
  *
  * It has its levels, what passes the lock on, and its release. Its `LockEntry` knows what Redis has; its `HeldLease` how
- * long that is trusted, and tells it one thing: that it was lost, and why.
+ * long that is trusted. Whoever finds that the lock is lost tells the lease, and that tells the acquisition.
  *
  * Its thread id is fresh, so a copy of one of its commands that arrives after it ended matches nothing.
  */
@@ -59,28 +67,27 @@ export class Acquisition
   implements Reenterable, HoldOwner, HeldLock, Holder, LeaseOwner, ReleaseObserver<Outcome>
 {
   readonly owner: string
-  readonly lease = new HeldLease(this)
+  readonly lease: HeldLease
   /** Its own, or that of the acquisition that passed the lock on to it. Written only here. */
   entry: LockEntry
   /** Created when the lock is passed on or granted. */
   private localPass: LocalPass | null = null
-  private levels: readonly Hold[] = NO_HOLDS
-  /** `idle`: it was released, and left the lock to the next caller of this client, or to the end of its bound. */
-  private end: 'none' | 'released' | 'idle' = 'none'
-  private localReentry: LocalReentry | null = null
-  private siblings: SiblingMutex | null = null
+  private levels = NOT_YET
   private publication: HoldPublication | null = null
-  /** The note of a lock that was passed on to it. Written only here. */
-  note: LevelRequest['note'] = undefined
+  readonly thread: Context | null
+  readonly rule: ReentryRule
+  readonly note: LevelRequest['note']
 
   constructor(
     readonly session: AcquireServices,
     readonly protocol: LockProtocol,
-    /** The logical thread it belongs to; null outside any context. */
-    readonly thread: Context | null,
-    readonly rule: ReentryRule,
+    { thread, rule, note }: Asker,
   ) {
+    this.thread = thread
+    this.rule = rule
+    this.note = note
     this.owner = protocol.ownerOf(session.nextThreadId())
+    this.lease = new HeldLease(this)
     this.entry = new LockEntry(session, protocol, this)
   }
 
@@ -89,7 +96,7 @@ export class Acquisition
   }
 
   get extras(): GrantExtras {
-    return this.entry.state.extras
+    return this.entry.state.grant.extras
   }
 
   /** Its field in Redis. */
@@ -125,13 +132,8 @@ export class Acquisition
     return this.publication?.startedAt
   }
 
-  /** The mutex of siblings in the context that holds it. */
-  get siblingMutex(): SiblingMutex {
-    return (this.siblings ??= newSiblingMutex())
-  }
-
   get isReleased(): boolean {
-    return this.end !== 'none'
+    return this.levels === ENDED || this.isIdle
   }
 
   get trustedForMs(): number {
@@ -161,59 +163,48 @@ export class Acquisition
     this.session.assertOpen(this.lockName)
     if (this.lease.watch) {
       // Passed on or granted. If lost since then, treated like a reply that came too late.
-      return this.isOver ? null : this.beHeld(request)
+      return this.isOver ? null : this.publish(this.addLevel(request))
     }
     const now = this.session.runtime.now()
     const { leaseMs: ttlMs = this.lease.usualMs, renews: renew } = request.limits
-    const { grantedAt: sentAt } = this.entry.state
+    const { sentAt } = this.entry.state.grant
     if (now >= trustedUntil(sentAt, ttlMs)) {
       return null
     }
-    this.lease.wants(renew ? ttlMs : 0)
-    this.beginLease({ sentAt, ttlMs, renew }, sentAt, now)
-    return this.beHeld(request)
-  }
-
-  private beginLease(grant: Grant, from: number, heldSince = from): Watch {
-    const watch = this.lease.begin(grant, from, heldSince)
-    this.session.held.add(this)
-    return watch
-  }
-
-  endLease(): void {
-    this.lease.end()
-    this.session.held.remove(this)
+    const hold = this.addLevel(request)
+    this.lease.begin({ sentAt, ttlMs, renew }, sentAt, now)
+    return this.publish(hold)
   }
 
   /**
    * Only after its caller is resumed: exporters ask for the active span then, and a lock is passed on in another
    * caller's context.
    */
-  private beHeld(request: LevelRequest): Hold {
+  private publish(hold: Hold): Hold {
     this.publication = this.session.reports.held(this.protocol, this.owner, this.lease.heldSince)
-    return this.addLevel(request)
+    return hold
   }
 
   private addLevel({ limits, ofCallback }: LevelRequest): Hold {
     const { leaseMs = this.lease.usualMs, renews } = limits
     const hold = new Hold(this, renews ? leaseMs : 0, ofCallback)
-    this.levels = withLevel(this.levels, hold)
-    if (hold.renewedMs > this.lease.renewedMs) {
+    if (this.levels.length === 0 || hold.renewedMs > longestRenewal(this.levels)) {
       this.lease.wants(hold.renewedMs)
     }
+    // Most acquisitions have one level: a growing array would allocate spare room.
+    this.levels = this.levels.length === 0 ? [hold] : [...this.levels, hold]
     return hold
   }
 
   /** Takes over the lock and its entry in Redis. @returns false: declined, the caller acquires through Redis */
-  takeOver({ localPass, passedAt, sentAt, ttlMs, renew, end }: PassedHold, { note }: LevelRequest): boolean {
+  takeOver({ localPass, passedAt, sentAt, ttlMs, renew, end }: PassedHold): boolean {
     if (!localPass.mayReplace(this.entry)) {
       return false
     }
     end()
-    this.note = note
     this.localPass = localPass
     this.entry = localPass.entry
-    this.beginLease({ sentAt, ttlMs, renew }, passedAt)
+    this.lease.begin({ sentAt, ttlMs, renew }, passedAt)
     localPass.passTo(this)
     return true
   }
@@ -226,17 +217,15 @@ export class Acquisition
       return false
     }
     const now = session.runtime.now()
-    const watch = this.beginLease({ sentAt, ttlMs, renew: false }, now)
+    const watch = this.lease.begin({ sentAt, ttlMs, renew: false }, now)
     if (watch.trustedForMs === 0) {
       // Since the window began, the machine was suspended, or another primary took over.
       this.lease.cancel()
-      session.held.remove(this)
       return false
     }
-    entry.state.granted(ttlMs)
-    this.localPass = this.protocol.passing && new LocalPass(entry, session, this.protocol, grant)
-    this.lease.asksSoon(request.limits.leaseMs ?? this.lease.usualMs)
-    confirmGrantSoon(entry, request)
+    entry.state.granted({ ttlMs, wantedMs: request.limits.leaseMs ?? this.lease.usualMs })
+    this.localPass = this.protocol.passing && new LocalPass(entry, session, this.protocol, grant.behind)
+    confirmGrantSoon(entry, request.note)
     return true
   }
 
@@ -248,12 +237,12 @@ export class Acquisition
    */
   tryReenter(request: LevelRequest, hasLeft: () => boolean): Promise<Hold | null> {
     const { lease } = this
-    if (isRenewedFor(request.limits, lease.renewedMs, lease.usualMs) && this.reentersLocally && !hasLeft()) {
+    if (isRenewedFor(request.limits, this.levels, lease.usualMs) && this.reentersLocally && !hasLeft()) {
       const pause = this.session.yielding.beforeAnswer()
       if (pause) {
         return pause.then(() => this.tryReenter(request, hasLeft))
       }
-      this.followCountSoon()
+      this.session.localReentry.followSoon(this.entry, this)
       return Promise.resolve(this.addLevel(request))
     }
     return this.entry.serial.runExclusive(async () => {
@@ -264,10 +253,10 @@ export class Acquisition
       const terms = { ...this.termsOf(request), waits: false }
       const reply = await this.entry.acquire(this.levelCount + 1, terms)
       if (reply.kind !== 'acquired') {
-        this.lose('gone')
+        lease.lose('gone')
       }
       lease.throwIfLost()
-      lease.confirm(this.entry.state.grantedAt, terms.leaseMs)
+      lease.confirm(this.entry.state.grant.sentAt, terms.leaseMs)
       if (request.limits.renews && !hasLeft()) {
         lease.renew()
       }
@@ -287,21 +276,23 @@ export class Acquisition
 
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown> {
-    this.lose('closed')
+    this.lease.lose('closed')
     return this.releaseUntilKnown(this.session.options.commandTimeout)
   }
 
-  /** Ends every level, as soon as this client can know of the loss. */
-  lose(reason: LossReason): void {
-    if (this.end === 'idle') {
+  get isRenewed(): boolean {
+    return longestRenewal(this.levels) > 0
+  }
+
+  get isIdle(): boolean {
+    return this.levels === IDLE
+  }
+
+  onLost(reason: LossReason): void {
+    if (this.isIdle) {
       this.session.idleLocks?.end(this.protocol.key, this.localPass ?? undefined)
       return
     }
-    if (this.lease.lossError) {
-      return
-    }
-    this.endLease()
-    this.lease.lost(reason)
     this.passesNoMore()
     this.publication?.lost(reason, this.session.runtime.now())
     const wasPassedOn = this.field.wasPassedOn && reason !== 'context-ended'
@@ -315,8 +306,7 @@ export class Acquisition
 
   onGrantConfirmed(): void {
     this.localPass?.confirmed()
-    this.lease.asksSoon(0)
-    if (anyWatched(this.levels)) {
+    if (this.isRenewed) {
       this.lease.renew()
     }
   }
@@ -342,7 +332,7 @@ export class Acquisition
   release(hold: Hold): Promise<Outcome> {
     if (this.levelCount > 1 && this.reentersLocally) {
       this.takeOff(hold)
-      this.followCountSoon()
+      this.session.localReentry.followSoon(this.entry, this)
       return STILL_HELD
     }
     if (this.leaveHere(hold)) {
@@ -370,27 +360,28 @@ export class Acquisition
     if (!watch || this.levelCount !== 1 || hold.renewedMs !== lease.usualMs) {
       return false
     }
-    if (this.isWantedHere && this.ownPass.offer(watch, () => this.endHere(hold, 'released'))) {
+    if (this.isWantedHere && this.ownPass.offer(watch, () => this.endHere(hold, ENDED))) {
       return true
     }
     if (protocol.lingerMs === undefined || session.idleLocks?.keep(this, this.ownPass, watch) !== true) {
       return false
     }
-    this.endHere(hold, 'idle')
+    this.endHere(hold, IDLE)
     return true
   }
 
   /** Along Redis's queue only a granted lock is passed on, and that has a local pass already. */
   private get isWantedHere(): boolean {
-    const { localPass, protocol } = this
-    return localPass?.isWanted ?? (typeof protocol.passing?.localQueue === 'string' && protocol.isAwaited)
+    const { localPass, protocol, session } = this
+    const queue = protocol.passing?.localQueue
+    return localPass?.isWanted ?? (typeof queue === 'string' && session.waiter.isWaiting(queue))
   }
 
   private get ownPass(): LocalPass {
     return (this.localPass ??= new LocalPass(this.entry, this.session, this.protocol))
   }
 
-  private endHere(hold: Hold, end: 'released' | 'idle'): void {
+  private endHere(hold: Hold, end: Levels): void {
     this.takeOff(hold, end)
     this.publication?.ended('released')
   }
@@ -404,7 +395,7 @@ export class Acquisition
   passesForMs(now: number): number {
     const { lease, localPass, protocol } = this
     // Along the queue in Redis each caller has a place, and has to ask for it.
-    if (typeof protocol.passing?.localQueue !== 'string' || lease.renewedMs !== lease.usualMs) {
+    if (typeof protocol.passing?.localQueue !== 'string' || longestRenewal(this.levels) !== lease.usualMs) {
       return 0
     }
     return localPass ? localPass.passesForMs(now) : passesForMs(lease.heldSince, now)
@@ -422,7 +413,7 @@ export class Acquisition
   private releaseNow(hold: Hold): Promise<Outcome> {
     const { entry, session } = this
     const startedAt = session.runtime.now()
-    this.takeOff(hold, 'released', startedAt)
+    this.takeOff(hold, ENDED, startedAt)
     if (this.lease.lossError) {
       entry.serial.passTicket()
       return Promise.resolve('lost')
@@ -444,7 +435,7 @@ export class Acquisition
     try {
       this.localPass?.ended(reply)
       if (reply.kind === 'not-held') {
-        this.lose('gone')
+        this.lease.lose('gone')
         return 'lost'
       }
       if (!this.isReleased) {
@@ -485,27 +476,23 @@ export class Acquisition
     return this.protocol.reentersLocally && !this.isOver && this.lease.isKept
   }
 
-  private followCountSoon(): void {
-    this.localReentry ??= new LocalReentry(this.entry, this, this.session)
-    this.localReentry.followSoon()
-  }
-
   /**
    * Renewal stops before the command is sent, whatever its outcome: no renewal can outlive the last hold.
-   * @param end how its acquisition ends, if it is the last; the lease of one that is left idle is watched on
+   * @param end how its acquisition ends, if it is the last: the lease of one that is left idle is watched on
    * @param now the time, if the caller has read the clock
    */
-  takeOff(hold: Hold, end: 'released' | 'idle' = 'released', now?: number): void {
-    this.levels = withoutLevel(this.levels, hold)
-    if (this.levelCount > 0) {
+  takeOff(hold: Hold, end = ENDED, now?: number): void {
+    if (this.levelCount > 1) {
+      this.levels = this.levels.filter((each) => each !== hold)
       this.lease.wants(longestRenewal(this.levels))
       return
     }
-    this.end = end
-    if (end === 'released') {
+    this.levels = end
+    if (end === ENDED) {
       this.lease.end()
+    } else {
+      this.session.held.remove(this)
     }
-    this.session.held.remove(this)
     this.thread?.forget(this)
     this.lease.tellOfLastLevel()
     this.publication?.over(now ?? this.session.runtime.now())

@@ -1,4 +1,5 @@
 import type { Grant, RenewableLease, Watch } from '@holdfast/watchdog'
+import type { HeldLock } from '../client/held-locks.js'
 import type { LeasedLock } from '../client/lease-store.js'
 import type { LockKind } from '../diagnostics/messages.js'
 import { reportFailedRenewal, reportLoss } from '../diagnostics/reports.js'
@@ -11,24 +12,26 @@ import { isWellTrusted } from '../entry/well-trusted.js'
 import type { AcquireServices } from './services.js'
 
 /** The acquisition whose lease it is. */
-export interface LeaseOwner {
-  readonly owner: string
+export interface LeaseOwner extends HeldLock {
   readonly session: AcquireServices
   readonly protocol: LockProtocol
   /** Its entry in Redis, which may be that of the acquisition that passed the lock on to it. */
   readonly entry: LockEntry
   /** Every level was released. */
   readonly isReleased: boolean
-  /** The one thing that it is told of its lease: that this was lost, and why. May be told more than once. */
-  lose(reason: LossReason): void
+  /** The watchdog renews it because of one of its levels. */
+  readonly isRenewed: boolean
+  /** It was released, and is left to the next caller of this client: nobody holds it. */
+  readonly isIdle: boolean
+  /** The one thing that it is told of its lease: that this was lost, and why. */
+  onLost(reason: LossReason): void
 }
 
 /**
- * The lease of an acquisition: how long it is trusted, whether the watchdog renews it, what was asked for and is not
- * confirmed, and whether and why it was lost. It knows of no levels and passes nothing on.
+ * The lease of an acquisition: how long it is trusted, whether the watchdog renews it, and whether and why it was lost. It knows of no levels and passes nothing on.
  *
  *   begin ──► trusted ──► suspect ──► trusted         a message says that it was released by force: Redis is asked
- *                │  └──────────► lost                 expired, or Redis has it no more: `owner.lose`
+ *                │  └──────────► lost                 expired, or Redis has it no more: `owner.onLost`
  *                └── end ──► over
  */
 export class HeldLease implements RenewableLease, LeasedLock {
@@ -37,18 +40,16 @@ export class HeldLease implements RenewableLease, LeasedLock {
   watch: Watch | null = null
   /** Since when it is held, monotonic ms. */
   heldSince = 0
-  /** The lease that the levels want renewed, ms; 0: none of them is renewed, or there is none yet. */
-  renewedMs = 0
-  /** It is to end sooner than it was asked for. */
-  isShortened = false
-  /** The lease to ask for after a grant, until that is done, ms. */
-  private unconfirmedMs = 0
+  /** The lease that a renewal sets, ms: the longest that a level wants, or that of the watchdog. */
+  ttlMs: number
   /** A message reported a forced release. Redis's reply tells whether it is true: see `onLost`. */
   private isSaidForced = false
   /** Created on first use, or by a loss. */
   private madeLoss: Loss | null = null
 
-  constructor(private readonly of: LeaseOwner) {}
+  constructor(private readonly of: LeaseOwner) {
+    this.ttlMs = this.usualMs
+  }
 
   get key(): string {
     return this.of.protocol.key
@@ -87,11 +88,6 @@ export class HeldLease implements RenewableLease, LeasedLock {
     return this.of.session.options.lockWatchdogTimeout
   }
 
-  /** The lease that a renewal sets, ms: the longest that a level wants, or that of the watchdog. */
-  get ttlMs(): number {
-    return this.renewedMs || this.usualMs
-  }
-
   /** 0 when it has ended: a watch that was stopped trusts nothing. */
   get trustedForMs(): number {
     return this.watch?.trustedForMs ?? 0
@@ -107,14 +103,17 @@ export class HeldLease implements RenewableLease, LeasedLock {
     this.madeLoss?.throwIfSet()
   }
 
-  /** Starts to watch what this client holds, for at most `maxHoldMs` from `from` on (monotonic ms). */
-  begin(grant: Grant, from: number, heldSince: number): Watch {
-    const { watchdog, options } = this.of.session
+  /** Starts to watch what this client now holds, for at most `maxHoldMs` from `from` on (monotonic ms). */
+  begin(grant: Grant, from: number, heldSince = from): Watch {
+    const { watchdog, options, held } = this.of.session
     const { maxHoldMs } = options
     const limited =
       maxHoldMs === undefined ? grant : { ...grant, renewForMs: from - grant.sentAt + maxHoldMs }
     this.heldSince = heldSince
-    return (this.watch = watchdog.watch(this, limited))
+    const watch = watchdog.watch(this, limited)
+    this.watch = watch
+    held.add(this.of)
+    return watch
   }
 
   /** The watch that it began is not used. */
@@ -126,11 +125,12 @@ export class HeldLease implements RenewableLease, LeasedLock {
   /** Renewal and trust stop, before the command is sent that releases the lock. */
   end(): void {
     this.watch?.stop()
+    this.of.session.held.remove(this.of)
   }
 
-  /** The levels want it renewed so long, ms; 0: none does. */
+  /** The longest lease that a level wants renewed, ms; 0: none does. */
   wants(renewedMs: number): void {
-    this.renewedMs = renewedMs
+    this.ttlMs = renewedMs || this.usualMs
     if (renewedMs === 0) {
       this.watch?.setRenewing(false)
     }
@@ -138,11 +138,6 @@ export class HeldLease implements RenewableLease, LeasedLock {
 
   renew(): void {
     this.watch?.setRenewing(true)
-  }
-
-  /** The lock was granted with a short lease; this one is asked for soon. 0: that was done. */
-  asksSoon(leaseMs: number): void {
-    this.unconfirmedMs = leaseMs
   }
 
   /** Redis confirmed a lease for a request sent at `sentAt`. */
@@ -162,7 +157,7 @@ export class HeldLease implements RenewableLease, LeasedLock {
     const sentAt = runtime.now()
     const remainingMs = await this.remaining()
     if (remainingMs === null && !this.of.isReleased) {
-      this.of.lose('gone')
+      this.lose('gone')
     } else if (remainingMs !== null && remainingMs >= 0) {
       // The primary may have a renewal that no replica has: if replicas count, it adds no trust.
       this.watch?.correct(sentAt, remainingMs, { mayGrow: !options.replicas })
@@ -186,14 +181,15 @@ export class HeldLease implements RenewableLease, LeasedLock {
   /** Makes the lease end at most this long from now. Needs the ticket of the entry. @throws as above */
   async shorten(hold: Hold, leaseMs: number): Promise<void> {
     const { entry, session } = this.of
-    if (this.unconfirmedMs > 0) {
+    const { wantedMs = 0 } = entry.state.grant.short ?? {}
+    if (wantedMs > 0) {
       // The lease of a grant is shorter than that of the call, perhaps shorter than this one.
-      await entry.extend(Math.min(leaseMs, this.unconfirmedMs))
+      await entry.extend(Math.min(leaseMs, wantedMs))
     }
     // Before the command is sent: trust and renewal must not outlast what it does, if its reply is late or missing.
-    this.isShortened = true
+    entry.state.wantsNoMore()
     hold.renewedMs = 0
-    this.renewedMs = 0
+    this.ttlMs = this.usualMs
     this.watch?.shorten(session.runtime.now(), leaseMs)
     await entry.shorten(leaseMs)
     this.throwIfLost()
@@ -210,7 +206,19 @@ export class HeldLease implements RenewableLease, LeasedLock {
 
   onLost(why: 'expired' | 'refused'): void {
     const wasForced = this.isSaidForced && this.watch?.suspect === true
-    this.of.lose(why === 'expired' ? why : wasForced ? 'forced' : 'gone')
+    this.lose(why === 'expired' ? why : wasForced ? 'forced' : 'gone')
+  }
+
+  /** Ends every level, as soon as this client can know of the loss. */
+  lose(reason: LossReason): void {
+    if (this.lossError) {
+      return
+    }
+    if (!this.of.isIdle) {
+      this.end()
+      this.tellHolders(reason)
+    }
+    this.of.onLost(reason)
   }
 
   onRenewalAnswered(): void {
@@ -228,12 +236,11 @@ export class HeldLease implements RenewableLease, LeasedLock {
     reportFailedRenewal(session, this, error, failingForMs)
   }
 
-  /** It has ended, lost for this reason: tells its holders. */
-  lost(reason: LossReason): void {
+  private tellHolders(reason: LossReason): void {
     const { watch, lockName, owner } = this
     const { session } = this.of
     const isExpired = reason === 'expired' && watch
-    const end = isExpired ? this.loss.endOfLease(watch, session.runtime.now(), this.renewedMs > 0) : {}
+    const end = isExpired ? this.loss.endOfLease(watch, session.runtime.now(), this.of.isRenewed) : {}
     const error = new LockLostError({ lockName, owner, reason, ...end })
     this.loss.set(error)
     reportLoss(session, this, error)

@@ -1,17 +1,9 @@
+import type { CallLimits } from './acquire-options.js'
 import type { Hold } from '../hold.js'
 import type { NoteRequest } from '../scripts/note.js'
 
 /** The limits of a call, as far as a level needs them. */
-interface LevelLimits {
-  /** undefined: that of the watchdog. */
-  readonly leaseMs: number | undefined
-  /** Whether the watchdog renews it. */
-  readonly renews: boolean
-  /** 0: a single attempt. */
-  readonly waitMs: number | undefined
-  /** How many may wait already if it has to wait; undefined: any number. */
-  readonly maxWaiting?: number | undefined
-}
+type LevelLimits = Pick<CallLimits, 'leaseMs' | 'renews' | 'waitMs'> & Partial<Pick<CallLimits, 'maxWaiting'>>
 
 /** How a level is acquired. */
 export interface LevelRequest {
@@ -23,28 +15,20 @@ export interface LevelRequest {
 }
 
 /** Whether the lease is renewed as this level wants it, without a word to Redis. */
-export function isRenewedFor({ leaseMs, renews }: LevelLimits, renewedMs: number, usualMs: number): boolean {
-  return renews && (leaseMs ?? usualMs) <= renewedMs
+export function isRenewedFor({ leaseMs, renews }: LevelLimits, levels: Levels, usualMs: number): boolean {
+  return renews && (leaseMs ?? usualMs) <= longestRenewal(levels)
 }
 
 /** The unreleased holds of one acquisition, in order of acquisition. */
-type Levels = readonly Hold[]
+export type Levels = readonly Hold[]
 
-const NO_LEVELS: Levels = []
-
-export function withLevel(levels: Levels, hold: Hold): Levels {
-  // Most acquisitions have one level: a growing array would allocate spare room.
-  return levels.length === 0 ? [hold] : [...levels, hold]
-}
-
-export function withoutLevel(levels: Levels, hold: Hold): Levels {
-  return levels.length === 1 && levels[0] === hold ? NO_LEVELS : levels.filter((each) => each !== hold)
-}
-
-/** Whether the watchdog renews because of any of them. */
-export function anyWatched(levels: Levels): boolean {
-  return levels.some((hold) => hold.renewedMs > 0)
-}
+// Three ways to have none.
+/** It has not acquired the lock yet. */
+export const NOT_YET: Levels = []
+/** Its last level was released. */
+export const ENDED: Levels = []
+/** So it was, and it left the lock to the next caller of this client, or to the end of its bound. */
+export const IDLE: Levels = []
 
 /** The lease that a renewal sets: the longest that any of them wants. 0: none is renewed. */
 export function longestRenewal(levels: Levels): number {

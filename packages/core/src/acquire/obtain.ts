@@ -8,12 +8,12 @@ import { LineBound } from './line-bound.js'
 import { enclosingAcquisition, Reentry, type EnclosingAcquisition } from './reentry.js'
 import type { AcquireServices } from './services.js'
 import { enclosing } from '../context/context.js'
-import type { AcquisitionPath } from '../diagnostics/messages.js'
-import type { ReentryRule } from '../entry/entry-commands.js'
+import { ALONE, type ReentryRule } from '../entry/entry-commands.js'
 import { LockBusyError } from '../errors.js'
 import type { Hold } from '../hold.js'
 import type { CallerLine, LockProtocol, QueueCandidate } from '../kinds/lock-protocol.js'
 import type { PushedGrant } from '../pass/grants.js'
+import type { IdleLocks } from '../pass/idle-locks.js'
 import type { PassedHold } from '../pass/local-pass.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import type { AcquireReply, HeldReply } from '../scripts/acquire-reply.js'
@@ -77,9 +77,8 @@ class Contention<T>
   private made: Acquisition | null = null
   /** The caller has left: a try whose turn comes now must not be sent. */
   hasLeft = false
-  private refusals = 0
   private foreignWait: ForeignWait | null = null
-  private path: AcquisitionPath = 'remote'
+  private readonly nextPauseMs: (() => number) | undefined
 
   /** @throws SelfDeadlockError its wait would never end; LockBusyError */
   constructor(
@@ -87,8 +86,9 @@ class Contention<T>
     private readonly call: AcquireCall<T>,
   ) {
     const { protocol, site, limits } = call
-    this.rule = protocol.reentryRule(site, limits.waitMs === undefined)
+    this.rule = site ? protocol.reentryRule(site, limits.waitMs === undefined) : ALONE
     this.line = protocol.lineOf(this)
+    this.nextPauseMs = protocol.pauses?.()
     this.bound = this.newBound()
   }
 
@@ -141,12 +141,12 @@ class Contention<T>
   }
 
   private held(hold: Hold): Held {
-    const { acquisition, call, path } = this
+    const { acquisition, call } = this
     // The acquisition of a withLock belongs to its frame only: siblings in the same context stay excluded.
     if (!call.ofCallback) {
       acquisition.keepInContext()
     }
-    return { kind: 'held', path, hold, acquisition, siblingMutex: null }
+    return { kind: 'held', hold, acquisition, siblingMutex: null }
   }
 
   /** Undoes what a late or unanswered try may have done in Redis. */
@@ -159,13 +159,13 @@ class Contention<T>
   // the caller's own.
 
   conclude(outcome: WaitOutcome<boolean>): T | Promise<T> {
-    const { observer } = this.call
-    return observer ? observer.runInAsyncScope(() => this.goOn(outcome)) : this.goOn(outcome)
+    const { seen } = this.call
+    return seen ? seen.context.runInAsyncScope(() => this.goOn(outcome)) : this.goOn(outcome)
   }
 
   rejected(reason: unknown): never {
-    const { observer } = this.call
-    return observer ? observer.runInAsyncScope(() => this.gone(reason)) : this.gone(reason)
+    const { seen } = this.call
+    return seen ? seen.context.runInAsyncScope(() => this.gone(reason)) : this.gone(reason)
   }
 
   private goOn(outcome: WaitOutcome<boolean>): T | Promise<T> {
@@ -190,7 +190,8 @@ class Contention<T>
 
   private get acquisition(): Acquisition {
     const { session, call, rule } = this
-    return (this.made ??= new Acquisition(session, call.protocol, call.contextToHold(), rule))
+    const { protocol, note } = call
+    return (this.made ??= new Acquisition(session, protocol, { thread: call.contextToHold(), rule, note }))
   }
 
   // Properties of the wait request are read from the call and its line: waiting calls keep no copies.
@@ -275,7 +276,8 @@ class Contention<T>
     if (this.hasLeft) {
       return Promise.resolve({ kind: 'refused' })
     }
-    const idle = this.takeIdle()
+    const { idleLocks } = this.session
+    const idle = idleLocks && this.takeIdle(idleLocks)
     if (idle) {
       return idle
     }
@@ -309,10 +311,9 @@ class Contention<T>
       const holder = session.lastHolders.holderOf(key)
       throw new LockBusyError({ lockName, ...reply.full, maxWaiting: call.limits.maxWaiting ?? 0, holder })
     }
-    this.refusals += 1
     const leaseMs = reply.ttlMs >= 0 ? reply.ttlMs : Number.POSITIVE_INFINITY
     const behindString = reply.isForeign ? pauseBehindString(session, call, reply) : undefined
-    const pauseMs = protocol.pauseAfter?.(this.refusals) ?? behindString ?? Number.POSITIVE_INFINITY
+    const pauseMs = this.nextPauseMs?.() ?? behindString ?? Number.POSITIVE_INFINITY
     return Math.min(leaseMs, pauseMs, this.lifeAfter(reply))
   }
 
@@ -325,9 +326,8 @@ class Contention<T>
   }
 
   /** Takes the lock that an earlier caller of this client has left idle, or waits for its release. Null: there is none. */
-  private takeIdle(): Answer<Attempt<boolean>> | null {
-    const { idleLocks } = this.session
-    if (!idleLocks || idleLocks.isEmpty) {
+  private takeIdle(idleLocks: IdleLocks): Answer<Attempt<boolean>> | null {
+    if (idleLocks.isEmpty) {
       return null
     }
     const offered = idleLocks.offer(this.call.protocol.key, (passed) => this.accept(passed))
@@ -349,19 +349,14 @@ class Contention<T>
     if (!(offer.kind === 'passed' ? this.takeOver(offer) : this.takeGrant(offer))) {
       return undefined
     }
-    this.path = offer.kind
-    this.call.publication?.passedOn()
+    this.call.publication?.passedOn(offer.kind)
     return true
   }
 
   /** A hold passed on by another caller of this client. A call that wants a lease or a token of its own asks Redis. */
   private takeOver(passed: PassedHold): boolean {
     const { limits, protocol } = this.call
-    return (
-      protocol.passing !== null &&
-      limits.leaseMs === undefined &&
-      this.acquisition.takeOver(passed, this.call)
-    )
+    return protocol.passing !== null && limits.leaseMs === undefined && this.acquisition.takeOver(passed)
   }
 
   /** A grant by Redis. A call that wants a shorter lease asks Redis. */

@@ -46,7 +46,11 @@ export class Reentry {
         return this.call.giveUp(outcome)
       }
       hold = outcome.value
-      return hold ? { kind: 'held', path: 'reentrant', hold, acquisition, siblingMutex: mine } : null
+      if (!hold) {
+        return null
+      }
+      this.call.publication?.reentered()
+      return { kind: 'held', hold, acquisition, siblingMutex: mine }
     } finally {
       if (!hold) {
         this.over = true

@@ -8,6 +8,7 @@ import type { Contexts } from '../context/ambient.js'
 import type { EventHub } from '../events.js'
 import type { KindServices } from '../kinds/services.js'
 import type { IdleLocks } from '../pass/idle-locks.js'
+import type { LocalReentry } from '../pass/local-reentry.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
 import type { Yielding } from '../runtime/yielding.js'
 
@@ -23,6 +24,7 @@ export interface AcquireServices extends KindServices {
   readonly contextEnds: ContextEnds
   readonly releaseWaits: ReleaseWaits
   readonly yielding: Yielding
+  readonly localReentry: LocalReentry
   readonly outages: OutageReporter
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void

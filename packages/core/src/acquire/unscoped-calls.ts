@@ -23,10 +23,11 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   private holdOwesUnlock = false
   private debts: H[] | null = null
   private pending = 0
-  /** A `tryLock()` was refused since the latest hold was taken. */
-  private wasRefused = false
-  /** The code that runs is the one that awaited a refused `tryLock()`, from there to its next `await`. */
-  private isRefusedCaller = false
+  /**
+   * `before`: a `tryLock()` was refused since the latest hold was taken. `now`: the code that runs is the one that awaited
+   * it, from there to its next `await`.
+   */
+  private refused: 'not' | 'before' | 'now' = 'not'
 
   constructor(
     private readonly session: AcquireServices,
@@ -34,24 +35,20 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   ) {}
 
   /** One `lock()` or `tryLock()` begins. @throws ContextRequiredError if the client's `bareCalls` is 'throw' */
-  begin(method: string): this {
+  begin(method: string): void {
     this.refuseWhereForbidden(method)
     this.pending += 1
-    return this
-  }
-
-  /** It has ended. */
-  end(hold: H | null): void {
-    this.pending -= 1
-    if (hold) {
-      this.keep(hold, true)
-    }
   }
 
   /**
-   * `owesUnlock`: the caller has no handle but this object, so its `unlock()` is still to come if the hold is lost.
+   * A call has ended. @param owesUnlock it had begun: its caller has no handle but this object, so an `unlock()` is still to
+   * come if the hold is lost
    */
-  keep(hold: H, owesUnlock: boolean): void {
+  end(hold: H | null, owesUnlock: boolean): void {
+    this.pending -= Number(owesUnlock)
+    if (!hold) {
+      return
+    }
     const before = this.hold
     // Whether it is lost is a query to the watchdog: avoided for released holds, the common case.
     if (before && this.holdOwesUnlock && !before.wasReleased && before.isLost) {
@@ -59,7 +56,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     }
     this.hold = hold
     this.holdOwesUnlock = owesUnlock
-    this.wasRefused = false
+    this.refused = 'not'
   }
 
   /** The answer of a `tryLock()`. An `unlock()` by a caller that it refused is a mistake that is warned of. */
@@ -69,7 +66,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     }
     return tried.then((isHeld) => {
       if (!isHeld) {
-        this.refused()
+        this.noteRefusal()
       }
       return isHeld
     })
@@ -86,7 +83,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     if (!hold || hold.wasReleased) {
       throw new NotLockOwnerError(this.lockName, this.whyNone())
     }
-    if (this.isRefusedCaller && isUnscopedWarningDue(this.lockName)) {
+    if (this.refused === 'now' && isUnscopedWarningDue(this.lockName)) {
       warnOfRefusedUnlock(this.lockName, new Error('unlock()'), this.session.reports.origins.find(hold))
     }
     return hold
@@ -105,7 +102,7 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
       return `a call for it has not got an answer yet. ${FORGOTTEN_AWAIT}`
     }
     const why = 'outside contexts a hold belongs to the lock object that took it, and this one has none'
-    return this.wasRefused
+    return this.refused !== 'not'
       ? `${why}. A tryLock() of this object was refused before. ${hint(REFUSED_UNLOCK)}`
       : `${why}. Call unlock() on the object that lock() was called on, or use lock.withLock(callback)`
   }
@@ -114,13 +111,14 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
    * In the turn in which the answer resolves: its caller goes on between two microtasks, the one that opens here and the
    * one that this queues. No other code runs there, so a caller that has the lock is never taken for the refused one.
    */
-  private refused(): void {
-    this.wasRefused = true
+  private noteRefusal(): void {
+    this.refused = 'before'
     const { runtime } = this.session
     if (isUnscopedWarningDue(this.lockName)) {
       runtime.microtask(() => {
-        this.isRefusedCaller = true
-        runtime.microtask(() => (this.isRefusedCaller = false))
+        const { refused } = this
+        this.refused = 'now'
+        runtime.microtask(() => (this.refused = refused === 'not' ? 'not' : 'before'))
       })
     }
   }

@@ -87,7 +87,7 @@ export class ContextEnds {
   /** Its holder's signal aborts at once, and it has time to finish; until then the lock stays, unrenewed. */
   private async releaseAfterGrace(kept: KeptLock): Promise<void> {
     const holderDone = new Promise<void>((resolve) => (kept.lease.loss.afterLastLevel = resolve))
-    kept.lose('context-ended')
+    kept.lease.lose('context-ended')
     await this.grace(holderDone)
     await kept.releaseOnClose()
   }

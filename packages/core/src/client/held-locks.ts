@@ -20,6 +20,7 @@ export interface HeldLock {
     readonly heldSince: number
     /** A message reports a forced release: asks Redis whether it is true. */
     doubtForced(): void
+    lose(reason: LossReason): void
   }
   readonly owner: string
   /** The levels that the holder already had, as far as this kind of lock takes it into account. */
@@ -31,7 +32,6 @@ export interface HeldLock {
   readonly latestLevel: object | undefined
   /** For how long, ms, a release may still pass the lock to the next caller of this client; 0: Redis has to be asked. */
   passesForMs(now: number): number
-  lose(reason: LossReason): void
   /** The client is closing: ends every level first, and only then releases the lock. */
   releaseOnClose(): Promise<unknown>
 }
@@ -47,10 +47,10 @@ export class HeldLocks {
     const { key, shared } = acquisition.protocol
     const owner = this.exclusive.get(key)
     if (owner?.owner !== acquisition.rule.besideOwner) {
-      owner?.lose('gone')
+      owner?.lease.lose('gone')
     }
     if (!shared) {
-      this.shared.get(key)?.forEach((reader) => reader.lose('gone'))
+      this.shared.get(key)?.forEach((reader) => reader.lease.lose('gone'))
       this.exclusive.set(key, acquisition)
       return
     }
@@ -84,9 +84,7 @@ export class HeldLocks {
 
   remove(acquisition: HeldLock): void {
     const { key } = acquisition.protocol
-    if (this.exclusive.get(key) === acquisition) {
-      this.exclusive.delete(key)
-    } else {
+    if (!this.exclusive.delete(key, acquisition)) {
       const readers = this.shared.get(key)
       if (!readers?.delete(acquisition)) {
         return

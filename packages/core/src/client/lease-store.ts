@@ -22,7 +22,7 @@ export interface LeasedLock extends RenewableLease, Renewed {
   /** Readers have one key per hold, and are renewed by another script. */
   readonly shared: boolean
   /** The owner's field in the hash. */
-  readonly field: { readonly name: string; readonly inDoubt: unknown }
+  readonly field: { readonly name: string; readonly passed: { readonly inDoubt: unknown } }
   remaining(timeoutMs?: number): Promise<number | null>
   /** A renewal got a reply on this connection. */
   onRenewalAnswered(): void
@@ -149,7 +149,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
       key,
       field,
       owner: field.name,
-      inDoubt: field.inDoubt !== null,
+      inDoubt: field.passed.inDoubt !== null,
     }))
     const renewal = (ofReaders ? renewRead : renew)(runner, { locks, leaseMs, timeoutMs })
     const answers = await renewal.catch((error: unknown) => {
@@ -160,7 +160,7 @@ export class RedisLeaseStore implements LeaseStore<Leased> {
     leases.forEach((lease) => lease.onRenewalAnswered())
     return locks.map(({ field, owner, inDoubt }, i) => {
       // A rename before or during the renewal: Redis may have the field under the other name.
-      const isSuperseded = inDoubt || field.inDoubt !== null || field.name !== owner
+      const isSuperseded = inDoubt || field.passed.inDoubt !== null || field.name !== owner
       const answer = answers[i] ?? 'lost'
       return answer === 'lost' && isSuperseded ? 'unknown' : answer
     })

@@ -12,6 +12,7 @@ import { FairQueue } from '../kinds/fair-queue.js'
 import { GrantedLocks } from '../pass/granted-locks.js'
 import { GrantReceiver } from '../pass/grants.js'
 import { IdleLocks } from '../pass/idle-locks.js'
+import { LocalReentry } from '../pass/local-reentry.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
 import { heartbeatOf, type ResolvedOptions } from '../options.js'
@@ -94,6 +95,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
     yielding: new Yielding(runtime),
+    localReentry: new LocalReentry({ runtime, background: life.background }),
     idleLocks: null,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),

@@ -9,6 +9,7 @@ import type { ForeignLooks } from '../kinds/foreign-looks.js'
 import type { GrantedLocks } from '../pass/granted-locks.js'
 import type { GrantReceiver } from '../pass/grants.js'
 import type { IdleLocks } from '../pass/idle-locks.js'
+import type { LocalReentry } from '../pass/local-reentry.js'
 import type { ContextEnds } from './context-ends.js'
 import type { HeldLocks } from './held-locks.js'
 import type { Leased } from './lease-store.js'
@@ -46,6 +47,7 @@ export interface Session {
   readonly lastHolders: LastSeenHolders
   readonly releaseWaits: ReleaseWaits
   readonly yielding: Yielding
+  readonly localReentry: LocalReentry
   readonly contexts: Contexts
   readonly events: EventHub
   readonly reports: CallReports

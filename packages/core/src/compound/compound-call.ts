@@ -24,7 +24,7 @@ const LONGEST_PAUSE_IN_TRIES = 8
 const LONGEST_PAUSE_OF_ALL_MS = 2_000
 
 /** A caller's request for a compound lock. */
-export interface CompoundRequest extends Omit<AcquireRequest, 'bare' | 'whole'> {
+export interface CompoundRequest extends Omit<AcquireRequest, 'unscoped' | 'byHand' | 'whole'> {
   readonly name: string
   /** Outside contexts, or a `withLock` that opens one of its own. */
   readonly isUnscoped?: boolean
@@ -246,13 +246,10 @@ export class CompoundCall {
 
   /** An endless wait outside contexts: its caller may itself hold the member. */
   private watched<T>({ lockName, protocol, session }: Member, wait: Promise<T>): Promise<T> {
-    const watched = { lockName, protocol }
+    const { calledFrom = null } = this.request
+    const watched = { lockName, protocol, calledFrom }
     const { reports } = session
-    if (!reports.mayWaitForItself(watched)) {
-      return wait
-    }
-    reports.origins.keep(watched, this.request.calledFrom ?? null)
-    return wait.finally(() => reports.waitedForAnother(watched))
+    return reports.mayWaitForItself(watched) ? wait.finally(() => reports.waitedForAnother(watched)) : wait
   }
 
   private async publishEnd(

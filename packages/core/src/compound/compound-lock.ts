@@ -14,6 +14,8 @@ import { CompoundHold } from './compound-hold.js'
 import { gather, reachedBy, type CompoundRule } from './compound-rule.js'
 import type { Member, MemberHold } from './member.js'
 
+const OF_CALLBACK = { unscoped: null, byHand: null }
+
 /**
  * Several locks acquired as one. The contexts of the client that made it apply: inside one, every member is
  * re-entered, also members of other clients.
@@ -96,8 +98,8 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
 
   /** @internal */
   protected take<T>(request: AcquireRequest<CompoundHold>, finish: Finish<CompoundHold, T>): Promise<T> {
-    const { bare, ...rest } = request
-    return this.call({ ...rest, isUnscoped: request.site === null }, finish, bare)
+    const { unscoped, byHand, ...rest } = request
+    return this.call({ ...rest, isUnscoped: request.site === null }, finish, { unscoped, byHand })
   }
 
   /** @internal */
@@ -133,7 +135,7 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
   private async call<T>(
     request: Omit<CompoundRequest, 'name' | 'onWait'>,
     finish: Finish<CompoundHold, T>,
-    bare: AcquireRequest<CompoundHold>['bare'] = null,
+    { unscoped, byHand }: Pick<AcquireRequest<CompoundHold>, 'unscoped' | 'byHand'> = OF_CALLBACK,
   ): Promise<T> {
     const { session, name } = this
     const onWait = (): void => {
@@ -141,7 +143,9 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
     }
     const call = new CompoundCall(session, { ...request, name, onWait })
     session.assertOpen(name)
-    const bareCall = bare && this.bare.begin(bare.method)
+    if (byHand !== null) {
+      unscoped?.begin(byHand)
+    }
     let hold: CompoundHold | null = null
     try {
       const taken = await this.takeOrLeaveNothing(call)
@@ -156,7 +160,7 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
       )
       return finish({ kind: 'held', hold })
     } finally {
-      bareCall?.end(hold)
+      unscoped?.end(hold, byHand !== null)
     }
   }
 

@@ -80,8 +80,11 @@ export class Member {
 
   /** Why an unlimited wait for this member would never end; null: it may end. */
   selfDeadlock(origin: CallSite | null): SelfDeadlockError | null {
+    const site = this.siteFrom(origin)
     try {
-      this.protocol.reentryRule(this.siteFrom(origin), true)
+      if (site) {
+        this.protocol.reentryRule(site, true)
+      }
       return null
     } catch (error) {
       if (error instanceof SelfDeadlockError) {
@@ -105,7 +108,15 @@ export class Member {
   /** Acquires a level, or finds out why not. Never rejects. */
   async take(options: AcquireOptions, { origin, ofCallback, whole }: MemberRequest): Promise<MemberAnswer> {
     const site = this.siteFrom(origin)
-    const request = { options, defaultWaitMs: undefined, site, ofCallback, bare: null, whole }
+    const request = {
+      options,
+      defaultWaitMs: undefined,
+      site,
+      ofCallback,
+      unscoped: null,
+      byHand: null,
+      whole,
+    }
     try {
       return await obtain(this.session, this.protocol, request, (obtained) => this.read(obtained))
     } catch (error) {

@@ -22,22 +22,32 @@ export interface Reenterable {
   readonly isReleased: boolean
   /** Released or lost. */
   readonly isOver: boolean
-  /** Held by one sibling at a time. */
-  readonly siblingMutex: SiblingMutex
 }
 
-/** The inside of one `withLock` callback. */
-export class Frame {
+/** Where callers re-enter an acquisition, and exclude each other. */
+class ReentryPlace {
+  protected siblings: SiblingMutex | null = null
+
+  constructor(public acquisition: Reenterable) {}
+
+  /** The mutex of the callers inside. */
+  get siblingMutex(): SiblingMutex {
+    return (this.siblings ??= newSiblingMutex())
+  }
+}
+
+/** The inside of one `withLock` callback. Its acquisition is replaced where a node of a RedLock is taken again. */
+export class Frame extends ReentryPlace {
   alive = true
-  private siblings: SiblingMutex | null = null
 
   constructor(
     readonly context: Context,
     private around: Frame | null,
     readonly scope: string,
-    /** Replaced where a node of a RedLock is taken again. */
-    public acquisition: Reenterable,
-  ) {}
+    acquisition: Reenterable,
+  ) {
+    super(acquisition)
+  }
 
   /**
    * The nearest enclosing frame that is still alive. Ended frames are unlinked: a task that starts the next one from
@@ -53,12 +63,6 @@ export class Frame {
   /** A call of `withLock` that re-entered here is inside. */
   get isReentered(): boolean {
     return this.siblings?.taken === true
-  }
-
-  /** The mutex of the callers inside this frame. */
-  get siblingMutex(): SiblingMutex {
-    this.siblings ??= newSiblingMutex()
-    return this.siblings
   }
 }
 
@@ -78,7 +82,7 @@ export function newSiblingMutex(): SiblingMutex {
 export class Context {
   private ended = false
   // Created on first use: most contexts belong to one withLock and hold nothing else.
-  private slots: Map<string, Reenterable> | null = null
+  private slots: Map<string, ReentryPlace> | null = null
   private parked: Map<string, Set<() => void>> | null = null
   private attempts: Map<string, Promise<unknown>> | null = null
 
@@ -115,7 +119,7 @@ export class Context {
 
   /** Levels that it still holds from `lock()` or `acquire()`. */
   get kept(): Reenterable[] {
-    return [...(this.slots?.values() ?? [])]
+    return [...(this.slots?.values() ?? [])].map(({ acquisition }) => acquisition)
   }
 
   end(): void {
@@ -162,7 +166,7 @@ export class Context {
   }
 
   /** The acquisition that `lock()` or `acquire()` made in this context. */
-  heldByHand(scope: string): Reenterable | undefined {
+  heldByHand(scope: string): ReentryPlace | undefined {
     return this.slots?.get(scope)
   }
 
@@ -172,8 +176,10 @@ export class Context {
    */
   keep(acquisition: Reenterable): void {
     const { scope } = acquisition.protocol
-    const slots = (this.slots ??= new Map<string, Reenterable>())
-    slots.set(scope, acquisition)
+    const slots = (this.slots ??= new Map<string, ReentryPlace>())
+    if (slots.get(scope)?.acquisition !== acquisition) {
+      slots.set(scope, new ReentryPlace(acquisition))
+    }
     const listeners = this.parked?.get(scope)
     if (listeners) {
       for (const listener of [...listeners]) {
@@ -184,7 +190,7 @@ export class Context {
 
   forget(acquisition: Reenterable): void {
     const { scope } = acquisition.protocol
-    if (this.slots?.get(scope) === acquisition) {
+    if (this.slots?.get(scope)?.acquisition === acquisition) {
       this.slots.delete(scope)
     }
   }
@@ -221,8 +227,8 @@ export function enclosing(site: CallSite, scope: string): Enclosing | undefined 
       return { acquisition: frame.acquisition, within: frame }
     }
   }
-  const acquisition = site.context.heldByHand(scope)
-  return acquisition && { acquisition, within: acquisition }
+  const within = site.context.heldByHand(scope)
+  return within && { acquisition: within.acquisition, within }
 }
 
 /** The hold of a key by an ancestor: a context that this one was forked from, directly or indirectly. */

@@ -19,7 +19,7 @@ export class CallOrigins {
     return new Error(`${method}()`)
   }
 
-  /** `of`: the wait or the hold that came of the call. Forgotten with it. */
+  /** `of`: the hold that came of the call. Forgotten with it. */
   keep(of: object, origin: Error | null): void {
     if (origin) {
       this.origins.set(of, origin)

@@ -56,6 +56,7 @@ export class CallPublication implements ObservedCall {
   /** A try is sent. */
   trying(): void {
     this.answering = this.wokenAt
+    this.path = undefined
   }
 
   /** The try was refused: its wake-up is used up, unless another has arrived meanwhile. */
@@ -72,9 +73,15 @@ export class CallPublication implements ObservedCall {
     }
   }
 
-  /** The previous holder has just released the lock to this caller, locally. */
-  passedOn(): void {
+  /** The previous holder has just released the lock to this caller, without a try of it. */
+  passedOn(path: AcquisitionPath): void {
+    this.path = path
     this.handOffMs = 0
+  }
+
+  /** It has a level of what its context held. */
+  reentered(): void {
+    this.path = 'reentrant'
   }
 
   /** @param holder the holder as last reported to any call of this client */
@@ -89,16 +96,20 @@ export class CallPublication implements ObservedCall {
   /** @param holder as for `acquired` */
   timedOut(holder: LockHolder | undefined, now: number): void {
     this.holder = holder ?? this.holder
-    this.handOffMs = undefined
-    this.ended('timeout', now)
+    this.gotNothing('timeout', now)
   }
 
   /** @param signal the call's signal */
   failed(error: unknown, signal: AbortSignal | undefined, now: number): void {
     const isAborted = signal?.aborted === true && error === signal.reason
     this.error = error
+    this.gotNothing(isAborted ? 'aborted' : 'error', now)
+  }
+
+  private gotNothing(outcome: CallOutcome, now: number): void {
+    this.path = undefined
     this.handOffMs = undefined
-    this.ended(isAborted ? 'aborted' : 'error', now)
+    this.ended(outcome, now)
   }
 
   private ended(outcome: CallOutcome, now: number): void {

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { EventHub } from '../events.js'
 import type { LockHolder } from '../lock-holder.js'
 import type { CallOrigins } from './call-origins.js'
@@ -17,6 +18,19 @@ export interface CallReportsParts {
   readonly origins: CallOrigins
   /** Whether a warning of this client can say where a call was made. */
   readonly tellsOrigins: boolean
+}
+
+/** The part of `AsyncResource` used here: users need not have Node's types. */
+interface AsyncContext {
+  runInAsyncScope<R>(run: () => R): R
+}
+
+/** A call that has subscribers. */
+export interface SeenCall {
+  /** The caller's own async context, for subscribers: exporters ask for the active span. */
+  readonly context: AsyncContext
+  /** Null for a part of a call, which is published itself; and where only holds have subscribers. */
+  readonly publication: CallPublication | null
 }
 
 function isCallSeen(): boolean {
@@ -42,11 +56,6 @@ export class CallReports {
     this.waits = parts.waits
   }
 
-  /** Whether calls or holds have a subscriber, who is called in the caller's async context. */
-  get areSeen(): boolean {
-    return isCallSeen() || isHoldSeen()
-  }
-
   /** Where a call is made whose hold may have to be released by hand; null: no warning would say it. */
   origin(method: string): Error | null {
     return this.parts.tellsOrigins ? this.origins.of('call', method) : null
@@ -57,20 +66,13 @@ export class CallReports {
     return this.parts.selfWaits.isWanted ? this.parts.selfWaits.originOf(key, method) : null
   }
 
-  /** `finish`, but the hold that comes of the call is known by where that was made. */
-  noted<O extends { readonly kind: string; readonly hold?: object }, R>(
-    calledFrom: Error | null,
-    finish: (obtained: O) => R,
-  ): (obtained: O) => R {
-    if (!calledFrom) {
-      return finish
+  /** Publishes that a call for one lock begins, unless it is part of another call. Null without subscribers. */
+  seen(of: RequestedHold, startedAt: number, isPart: boolean): SeenCall | null {
+    if (!isCallSeen() && !isHoldSeen()) {
+      return null
     }
-    return (obtained) => {
-      if (obtained.hold) {
-        this.origins.keep(obtained.hold, calledFrom)
-      }
-      return finish(obtained)
-    }
+    const context = new AsyncResource('HoldfastCall')
+    return { context, publication: isPart ? null : this.begun(of, startedAt) }
   }
 
   /** Publishes that a call begins. Null without subscribers. */
@@ -100,11 +102,6 @@ export class CallReports {
   /** The holder seen last, if a caller of this client was refused and waits. */
   holderOf(key: string): LockHolder | undefined {
     return this.parts.lastHolders.byKey.has(key) ? this.parts.lastHolders.holderOf(key) : undefined
-  }
-
-  /** Many services put ids into lock names: nothing is kept of a lock without waiters (I8). */
-  forgetHolder(key: string): void {
-    this.parts.lastHolders.byKey.delete(key)
   }
 
   /** The call sleeps, or is queued behind others. @returns whether `ended` has to be told */

@@ -9,6 +9,8 @@ const LONG_WAIT_MS = 2_000
 export interface EndlessWait {
   readonly lockName: string
   readonly protocol: { readonly key: string }
+  /** Where the call was made, if that was recorded. */
+  readonly calledFrom: Error | null
 }
 
 /** A hold that was taken by hand: by `lock()`, `tryLock()` or `acquire()`. */
@@ -66,7 +68,7 @@ export class SelfWaits {
   private lookAt(wait: EndlessWait, holder: HoldByHand): void {
     if (this.held.byHand(wait.protocol.key) === holder) {
       const holding = this.origins.find(holder.latestLevel)
-      warnOfSelfWait(wait.lockName, LONG_WAIT_MS, this.origins.find(wait), holding)
+      warnOfSelfWait(wait.lockName, LONG_WAIT_MS, wait.calledFrom, holding)
     } else {
       // It waits on, perhaps for another that forgets to release: from now.
       this.watch(wait)

@@ -43,12 +43,30 @@ interface LateCopies {
   readonly mayShorten: boolean
 }
 
+/** The lease of a lock that Redis granted while its owner waited, until the wanted one is confirmed. */
+interface ShortLease {
+  /** How long it lasts, ms. */
+  readonly ttlMs: number
+  /** The lease to ask for, ms; 0: none, because the holder has shortened it since. */
+  readonly wantedMs: number
+}
+
+/** The latest grant of Redis. */
+interface Grant {
+  /** When the command was sent that was granted: local trust counts from then. */
+  readonly sentAt: number
+  /** A re-entry gets no token of its own. */
+  readonly extras: GrantExtras
+  /** Null where a command acquired the lock, or the wanted lease is confirmed. */
+  readonly short: ShortLease | null
+}
+
 /**
  * Heartbeats for which Redis may keep a waiter, and a lock that it grants to it: a sign of life lasts two, as long again
  * after Redis was unavailable, and a grant as long again.
  */
 const LONGEST_IN_LINE = 6
-const NO_EXTRAS: GrantExtras = {}
+const NO_GRANT: Grant = { sentAt: 0, extras: {}, short: null }
 const NO_COPIES: LateCopies = { through: 0, mayRelease: false, mayShorten: false }
 
 /**
@@ -65,10 +83,7 @@ export class EntryState {
   private place: Place = 'none'
   copies = NO_COPIES
   // Like `execWait`, only written here.
-  /** When the request was sent that Redis granted last: local trust counts from then. */
-  grantedAt = 0
-  /** The extras of that grant; a re-entry gets no token of its own. */
-  extras: GrantExtras = NO_EXTRAS
+  grant = NO_GRANT
   /** The owner's latest command waits for the EXEC of a transaction. */
   execWait: ExecWait | null = null
   /** The number of the latest command. */
@@ -129,11 +144,25 @@ export class EntryState {
     this.longestLeaseMs = Math.max(this.longestLeaseMs, leaseMs)
   }
 
-  /** Redis granted the lock while the owner waited, with this lease. */
-  granted(leaseMs: number): void {
-    this.leased(leaseMs)
+  /** Redis granted the lock while the owner waited. */
+  granted(short: ShortLease): void {
+    this.leased(short.ttlMs)
     this.leftQueue()
     this.count = 1
+    this.grant = { ...this.grant, short }
+  }
+
+  /** The holder shortens the lease: the one that it wanted for a grant is asked for no more. */
+  wantsNoMore(): void {
+    const { grant } = this
+    if (grant.short) {
+      this.grant = { ...grant, short: { ...grant.short, wantedMs: 0 } }
+    }
+  }
+
+  /** The wanted lease of a grant is confirmed. */
+  confirmed(): void {
+    this.grant = { ...this.grant, short: null }
   }
 
   /** The connection is no longer in a transaction: commands queued in one have run, or never will. */
@@ -148,9 +177,10 @@ export class EntryState {
       this.copiesAreRefused(command)
       this.place = 'none'
       this.count = command.holds
-      this.grantedAt = sentAt
-      const { token } = this.extras
-      this.extras = reply.token === undefined && token !== undefined ? { ...reply, token } : reply
+      const { extras, short } = this.grant
+      const { token } = extras
+      const isReentry = reply.token === undefined && token !== undefined
+      this.grant = { sentAt, extras: isReentry ? { ...reply, token } : reply, short }
       return
     }
     if (!this.hasLateCopies) {

@@ -14,7 +14,7 @@ import { FieldName } from './field-name.js'
 import { SerialQueue } from './serial-queue.js'
 import { WrongTypeError, type LossReason } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
-import type { ScriptRunner } from '../redis/script-runner.js'
+import type { RedisPort } from '../redis/redis-port.js'
 import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
 import type { Background } from '../runtime/background.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
@@ -29,7 +29,7 @@ import type { ShortenReply } from '../scripts/shorten.js'
 export interface EntryServices {
   readonly options: ResolvedOptions
   readonly runtime: Runtime
-  readonly runner: Pick<ScriptRunner, 'connectionEpoch'>
+  readonly port: Pick<RedisPort, 'connectionEpoch'>
   readonly background: Background
   /** Aborts when the client abandons everything still in flight. */
   readonly abandoned: AbortSignal
@@ -37,14 +37,13 @@ export interface EntryServices {
 
 /** The lease of the acquisition that has the entry now. */
 export interface LeaseOfHolder {
-  /** It is to end sooner than it was asked for. */
-  readonly isShortened: boolean
   /** Since when it is held, monotonic ms. */
   readonly heldSince: number
   readonly trustedForMs: number
   /** The lease that a renewal sets, ms. */
   readonly ttlMs: number
   throwIfLost(): void
+  lose(reason: LossReason): void
   /** Redis confirmed a lease for a request sent at `sentAt`. */
   confirm(sentAt: number, leaseMs: number): void
 }
@@ -58,7 +57,6 @@ export interface Holder extends RemainingLevels {
   /** Released or lost. */
   readonly isOver: boolean
   readonly lease: LeaseOfHolder
-  lose(reason: LossReason): void
   /** The wanted lease was requested for a granted lock: the watchdog renews it from now on. */
   onGrantConfirmed(): void
 }
@@ -116,7 +114,7 @@ export class LockEntry {
   get isAtRest(): boolean {
     const { serial, field } = this
     // A rename that is on its way changes no count.
-    const isQuiet = serial.isTaken ? serial.isQuiet : field.inDoubt === null
+    const isQuiet = serial.isTaken ? serial.isQuiet : field.passed.inDoubt === null
     return isQuiet && this.state.isExactly(1) && !this.state.hasLateCopies
   }
 
@@ -167,7 +165,7 @@ export class LockEntry {
 
   /** The latest command is queued in a transaction, or the name is in doubt. */
   private get isBlocked(): boolean {
-    return this.state.execWait !== null || this.field.inDoubt !== null
+    return this.state.execWait !== null || this.field.passed.inDoubt !== null
   }
 
   private acquireAs<T>(
@@ -179,7 +177,7 @@ export class LockEntry {
     if (execWait !== null) {
       return handleReply(Promise.reject<AcquireReply>(execWait.error), handler)
     }
-    if (this.field.inDoubt !== null) {
+    if (this.field.passed.inDoubt !== null) {
       const acquired = this.knownName().then(() => this.acquire(holds, terms))
       return handleReply(acquired, handler)
     }
@@ -200,9 +198,9 @@ export class LockEntry {
   /** The current field name. @throws LockError it is in doubt */
   private async knownName(): Promise<string> {
     const { field } = this
-    if (field.inDoubt !== null) {
+    if (field.passed.inDoubt !== null) {
       try {
-        await field.follow(field.inDoubt)
+        await field.follow(field.passed.inDoubt)
       } catch (error) {
         this.state.renameFailed(error)
         throw error
@@ -220,7 +218,7 @@ export class LockEntry {
     const sentAt = this.services.runtime.now()
     // The current holder: the entry may have been passed on meanwhile.
     if ((await this.protocol.extend(owner, leaseMs)) === 'lost') {
-      this.holder.lose('gone')
+      this.holder.lease.lose('gone')
       return
     }
     this.state.leased(leaseMs)
@@ -236,7 +234,7 @@ export class LockEntry {
     const command = new ShortenCommand(this, this.holder.levelCount)
     const reply = await handleReply(this.protocol.shorten(command, leaseMs), command)
     if (reply === 'lost') {
-      this.holder.lose('gone')
+      this.holder.lease.lose('gone')
     }
   }
 
@@ -278,7 +276,7 @@ export class LockEntry {
   }
 
   private isWritten(holds: number): boolean {
-    return this.state.isExactly(holds) && (holds > 0 || this.field.passedTo.length === 0)
+    return this.state.isExactly(holds) && (holds > 0 || this.field.passed.to.length === 0)
   }
 
   /** Sends one release, without retries. */
@@ -290,7 +288,7 @@ export class LockEntry {
     if (execWait !== null) {
       await awaitExecBeforeRelease(execWait, holds, this.services)
     }
-    if (this.field.inDoubt !== null) {
+    if (this.field.passed.inDoubt !== null) {
       await this.knownName()
     }
     const command = new ReleaseCommand(this, holds, null, AS_REPLIED)
@@ -318,10 +316,10 @@ abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, Sen
   ) {
     const { field, state } = entry
     this.owner = field.name
-    this.passedTo = field.passedTo
+    this.passedTo = field.passed.to
     this.sequence = state.nextNumber()
     this.tombstoneThrough = state.copies.through
-    this.epochWhenSent = entry.services.runner.connectionEpoch
+    this.epochWhenSent = entry.services.port.connectionEpoch
     this.countBefore = state.forgetCount()
   }
 
@@ -331,7 +329,7 @@ abstract class EntryCommand<R = unknown, T = unknown> implements HoldChange, Sen
 
   /** The connection broke: the client library may have sent it again, and there may be several copies. */
   protected get wasSentAgain(): boolean {
-    return this.entry.services.runner.connectionEpoch !== this.epochWhenSent
+    return this.entry.services.port.connectionEpoch !== this.epochWhenSent
   }
 
   abstract onReply(reply: R): T
@@ -414,7 +412,7 @@ class ReleaseCommand<T = unknown> extends EntryCommand<ReleaseReply, T> {
   onReply(reply: ReleaseReply): T {
     const { field, protocol, state, services } = this.entry
     const wasDone = state.releaseAnswered(this, reply, this.wasSentAgain)
-    if (this.holds === 0) {
+    if (this.holds === 0 && this.passedTo.length > 0) {
       field.passedHaveLeftQueue(this.passedTo)
     }
     // The reply of an earlier copy is unknown.

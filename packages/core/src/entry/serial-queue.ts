@@ -1,16 +1,16 @@
 /** Runs one operation at a time, in the order of the requests. */
 export class SerialQueue {
-  private running: 'nothing' | 'an operation' | 'a quiet operation' = 'nothing'
-  private queue: (() => void)[] | null = null
+  /** Whether an operation runs, and that it is a quiet one; or those that wait behind it. */
+  private state: 'free' | 'taken' | 'quiet' | (() => void)[] = 'free'
 
   /** An operation runs. */
   get isTaken(): boolean {
-    return this.running !== 'nothing'
+    return this.state !== 'free'
   }
 
   /** At most a quiet operation runs, and none waits behind it. */
   get isQuiet(): boolean {
-    return this.running !== 'an operation' && !this.queue?.length
+    return this.state === 'free' || this.state === 'quiet'
   }
 
   /**
@@ -22,7 +22,9 @@ export class SerialQueue {
     if (ticket) {
       await ticket
     }
-    this.running = isQuiet ? 'a quiet operation' : 'an operation'
+    if (isQuiet && this.state === 'taken') {
+      this.state = 'quiet'
+    }
     try {
       return await operation()
     } finally {
@@ -32,16 +34,21 @@ export class SerialQueue {
 
   /** Null: the caller has the ticket at once. A caller that has had it must call `passTicket`. */
   takeTicket(): Promise<void> | null {
-    if (!this.isTaken) {
-      this.running = 'an operation'
+    if (this.state === 'free') {
+      this.state = 'taken'
       return null
     }
-    return new Promise((resolve) => (this.queue ??= []).push(resolve))
+    const behind: (() => void)[] = typeof this.state === 'string' ? (this.state = []) : this.state
+    return new Promise((resolve) => behind.push(resolve))
   }
 
   passTicket(): void {
-    const next = this.queue?.shift()
-    this.running = next ? 'an operation' : 'nothing'
+    const next = typeof this.state === 'string' ? undefined : this.state.shift()
+    if (!next) {
+      this.state = 'free'
+    } else if (this.state.length === 0) {
+      this.state = 'taken'
+    }
     next?.()
   }
 }

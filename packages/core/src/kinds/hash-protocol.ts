@@ -72,8 +72,8 @@ export abstract class HashProtocol implements LockProtocol {
     return ownerField(this.session.clientId, threadId)
   }
 
-  reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
-    const holder = site && isEndless ? heldByAncestor(site.context, this.scope) : undefined
+  reentryRule(site: CallSite, isEndless: boolean): ReentryRule {
+    const holder = isEndless ? heldByAncestor(site.context, this.scope) : undefined
     if (holder) {
       throw new SelfDeadlockError(this.lockName, holder.owner)
     }

@@ -20,12 +20,10 @@ export const LOCK_OPTIONS: KnownKeys<LockOptions> = { foreignLocks: true }
 const PLAIN_LOCK_OPTIONS: KnownKeys<PlainLockOptions> = { ...LOCK_OPTIONS, lingerMs: true }
 
 /** How long the lock may linger, by its own option or its client's; undefined: not at all. @throws InvalidArgumentError */
-export function lingerOf(session: KindServices, options: PlainLockOptions | undefined): number | undefined {
-  if (options !== undefined) {
-    checkOptions('options', options, PLAIN_LOCK_OPTIONS)
-    checkLinger(options.lingerMs, session.options)
-  }
-  return (options?.lingerMs ?? session.options.lingerMs) || undefined
+export function lingerOf(session: KindServices, options: PlainLockOptions): number | undefined {
+  checkOptions('options', options, PLAIN_LOCK_OPTIONS)
+  checkLinger(options.lingerMs, session.options)
+  return (options.lingerMs ?? session.options.lingerMs) || undefined
 }
 
 /** @throws InvalidArgumentError */
@@ -36,7 +34,6 @@ export function checkLockOptions(options: LockOptions | undefined): void {
 }
 
 /** The lock's own rule, or that of its client. @throws InvalidArgumentError */
-export function foreignRuleIn(session: KindServices, options: LockOptions | undefined): ForeignRule {
-  const given = options?.foreignLocks
+export function foreignRuleIn(session: KindServices, { foreignLocks: given }: LockOptions): ForeignRule {
   return given === undefined ? session.options.foreignLocks : foreignRuleOf(given)
 }

@@ -54,14 +54,14 @@ export interface LockProtocol extends EntryCommands {
    * How the call site affects a wait: what it may re-enter or overtake.
    * @throws SelfDeadlockError the wait would never end
    */
-  reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule
+  reentryRule(site: CallSite, isEndless: boolean): ReentryRule
   lineOf(standing: QueueCandidate): CallerLine
   /** Null when every acquisition has to go through Redis. */
   readonly passing: LocalPassing | null
   /** Whether this client has a waiter for it. */
   readonly isAwaited: boolean
-  /** Pause before the next retry after this many refusals, ms. Absent: a refused caller sleeps until woken. */
-  pauseAfter?(refusals: number): number
+  /** The pauses of one caller, ms, each after one more refusal. Absent: a refused caller sleeps until woken. */
+  pauses?(): () => number
   /** Makes the lease last at least this long from now, ms. */
   extend(owner: string, leaseMs: number): Promise<'renewed' | 'lost'>
   /**

@@ -67,8 +67,7 @@ export class PlainProtocol extends SingleOwnerProtocol implements LocalPassing, 
    */
   private leaveQueue(owner: string): number | undefined {
     const { key, announcedOn, session } = this
-    session.plainQueue?.leave(key, owner)
-    if (announcedOn === null || session.plainQueue?.has(key)) {
+    if (session.plainQueue?.leave(key, owner) === true || announcedOn === null) {
       return 0
     }
     const isLive = session.waiter.topics.isLive(announcedOn)

@@ -110,10 +110,7 @@ export class ReadProtocol extends ReadWriteProtocol {
    * The writer may read as well. A current reader, or a context forked from one, overtakes waiting writers: they wait
    * for it.
    */
-  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
-    if (!site) {
-      return ALONE
-    }
+  override reentryRule(site: CallSite, isEndless: boolean): ReentryRule {
     const { read, write } = this.scopes
     const writer = enclosing(site, write)?.acquisition
     if (writer && !writer.isOver) {
@@ -173,9 +170,9 @@ export class WriteProtocol extends ReadWriteProtocol {
     return writeOwner(super.ownerOf(threadId))
   }
 
-  override reentryRule(site: CallSite | null, isEndless: boolean): ReentryRule {
+  override reentryRule(site: CallSite, isEndless: boolean): ReentryRule {
     // A single try, or a limited wait, ends by itself: it is answered as if another owner held the lock.
-    if (site && isEndless) {
+    if (isEndless) {
       const { read, write } = this.scopes
       const reader = enclosing(site, read)?.acquisition
       if (reader && !reader.isOver) {

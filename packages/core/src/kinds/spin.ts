@@ -33,8 +33,10 @@ export class SpinProtocol extends SingleOwnerProtocol {
     return this.session.waiter.isWaiting(this.queue)
   }
 
-  pauseAfter(refusals: number): number {
-    return this.backoff(refusals, () => this.session.runtime.random())
+  pauses(): () => number {
+    const { runtime } = this.session
+    let refusals = 0
+    return () => this.backoff((refusals += 1), () => runtime.random())
   }
 
   override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {

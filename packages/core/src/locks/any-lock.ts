@@ -146,8 +146,8 @@ export abstract class AnyLock<H extends LockHold = LockHold> {
    * Waits until the caller holds the lock: at most `waitMs`, by default the client's, else without a limit.
    * @throws LockTimeoutError another owner still holds it after `waitMs`; the reason of `signal`; else as `lock`
    */
-  acquire(options: AcquireOptions = {}): Promise<H> {
-    return this.obtain('acquire', options, this.session.options.waitMs, holdOrThrow)
+  acquire(options?: AcquireOptions): Promise<H> {
+    return this.take(this.request('acquire', options, this.session.options.waitMs), holdOrThrow)
   }
 
   /**
@@ -155,8 +155,8 @@ export abstract class AnyLock<H extends LockHold = LockHold> {
    * @returns null: another owner holds the lock
    * @throws as `acquire`, but no LockTimeoutError
    */
-  tryAcquire(options: AcquireOptions = {}): Promise<H | null> {
-    return this.obtain('tryAcquire', options, 0, holdOrNull)
+  tryAcquire(options?: AcquireOptions): Promise<H | null> {
+    return this.take(this.request('tryAcquire', options, 0), holdOrNull)
   }
 
   /**
@@ -182,31 +182,19 @@ export abstract class AnyLock<H extends LockHold = LockHold> {
 
   /** @internal The Redisson-style calls. */
   protected byHand<T>(method: string, options: AcquireOptions, finish: Finish<H, T>): Promise<T> {
-    const site = this.site()
-    const bare = site ? null : { calls: this.bare, method }
-    const calledFrom = this.session.reports.origin(method)
-    const defaultWaitMs = this.session.options.waitMs
-    return this.take({ options, defaultWaitMs, site, ofCallback: false, bare, calledFrom }, finish)
+    return this.take(this.request(method, options, this.session.options.waitMs, method), finish)
   }
 
-  private obtain<T>(
+  private request(
     method: string,
-    options: AcquireOptions,
+    options: AcquireOptions | undefined,
     defaultWaitMs: number | undefined,
-    finish: Finish<H, T>,
-  ): Promise<T> {
+    byHand: string | null = null,
+  ): AcquireRequest<H> {
     const site = this.site()
+    const unscoped = site ? null : this.bare
     const calledFrom = this.session.reports.origin(method)
-    const request = { options, defaultWaitMs, site, ofCallback: false, bare: null, calledFrom }
-    if (site) {
-      return this.take(request, finish)
-    }
-    return this.take(request, (obtained) => {
-      if (obtained.kind === 'held') {
-        this.bare.keep(obtained.hold, false)
-      }
-      return finish(obtained)
-    })
+    return { options, defaultWaitMs, site, unscoped, byHand, calledFrom, ofCallback: false }
   }
 
   /** @internal The call site of whoever calls; null outside any context. */

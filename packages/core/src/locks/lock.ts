@@ -39,7 +39,7 @@ export class Lock<H extends Hold = Hold> extends AnyLock<H> {
       // Whoever has released it, or passed it on, since the command was sent has lost nothing.
       held()
         .filter((each) => mine.has(each))
-        .forEach((each) => each.lose('forced'))
+        .forEach((each) => each.lease.lose('forced'))
       this.session.idleLocks?.end(this.protocol.key)
     }
     return outcome === 'released'
@@ -69,7 +69,7 @@ export class Lock<H extends Hold = Hold> extends AnyLock<H> {
     return inspectionOf(name, await protocol.explain(), protocol.kind)
   }
 
-  withLock<T>(callback: (hold: H) => Promise<T> | T, options: AcquireOptions = {}): Promise<T> {
+  withLock<T>(callback: (hold: H) => Promise<T> | T, options?: AcquireOptions): Promise<T> {
     const { session, protocol } = this
     const call = { session, protocol, site: this.site(), options }
     return withLock(call, callback as (hold: Hold) => Promise<T> | T)
@@ -77,9 +77,7 @@ export class Lock<H extends Hold = Hold> extends AnyLock<H> {
 
   /** @internal */
   protected take<T>(request: AcquireRequest<H>, finish: Finish<H, T>): Promise<T> {
-    const { session, protocol } = this
-    const { calledFrom = null } = request
-    return obtain(session, protocol, request, session.reports.noted(calledFrom, finish as FinishCall<T>))
+    return obtain(this.session, this.protocol, request, finish as FinishCall<T>)
   }
 
   /** @internal */

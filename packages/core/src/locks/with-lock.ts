@@ -12,7 +12,7 @@ export interface WithLockCall {
   readonly session: LockServices
   readonly protocol: LockProtocol
   readonly site: CallSite | null
-  readonly options: AcquireOptions
+  readonly options: AcquireOptions | undefined
 }
 
 /**
@@ -30,7 +30,8 @@ export function withLock<T>(call: WithLockCall, callback: (hold: Hold) => Promis
     defaultWaitMs: session.options.waitMs,
     site: around,
     ofCallback: true,
-    bare: null,
+    unscoped: null,
+    byHand: null,
     calledFrom: around ? null : session.reports.originOfWait(protocol.key, 'withLock'),
   }
   // Only after the caller is resumed: the callback must run in the caller's async context.

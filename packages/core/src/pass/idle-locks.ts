@@ -11,10 +11,12 @@ import type { ReleaseReply } from '../scripts/lock.js'
 export interface IdleHolder {
   readonly protocol: LingeringLock
   readonly field: { isNamed(owner: string): boolean }
-  /** A message reports a forced release: nobody gets it until Redis has said whether that is true. */
-  readonly lease: { doubtForced(): void }
-  /** Its lease is trusted no longer: before the lock is released, and when the next caller has it. */
-  endLease(): void
+  readonly lease: {
+    /** A message reports a forced release: nobody gets it until Redis has said whether that is true. */
+    doubtForced(): void
+    /** Trust in it ends: before the lock is released, and when the next caller has it. */
+    end(): void
+  }
   /** Releases the lock in Redis; a lock that was gone is nobody's loss. Never rejects: a failure is reported. */
   releaseIdle(): Promise<ReleaseReply | undefined>
 }
@@ -120,7 +122,7 @@ export class IdleLocks {
       epoch === this.parts.runner.connectionEpoch
         ? localPass.passedFromIdle(watch, () => {
             this.idle.delete(key)
-            holder.endLease()
+            holder.lease.end()
           })
         : null
     return passed !== null && accept(passed) === true ? true : this.release(here)
@@ -203,7 +205,7 @@ export class IdleLocks {
     this.mayBeHeardHere(holder.protocol)
     localPass.endToLinger()
     // Before the command is sent, whatever its outcome.
-    holder.endLease()
+    holder.lease.end()
     return this.leaves(
       key,
       holder.releaseIdle().then((reply) => this.released(holder.protocol, reply)),

@@ -11,7 +11,7 @@ import type { ReleaseReply } from '../scripts/lock.js'
 // queried, so the bounds apply whether or not there are any.
 const MOST_PASSES = 100
 const LONGEST_MS = 5
-/** How long the callers of a client that has used up its bounds yield to other clients, ms. */
+/** How long the callers of a client that has used up its bounds stand back, for other clients, ms. */
 const STAND_BACK_MS = 5
 /** In place of a timer that has fired: one that fires a little early, under a holder, would never end the next time. */
 const LINGERED = { cancel: (): void => undefined }
@@ -72,14 +72,10 @@ interface PassedLock {
  * one holder. See docs/decisions/0028-local-passing.md for the races.
  */
 export class LocalPass {
-  /** Length of Redis's grant to a waiter, ms; null once the wanted lease was requested. */
-  private grantedForMs: number | null
-  /** The next waiters in Redis's queue, as long as they are of this client. */
-  private readonly behind: string[]
   private passes = 0
   private isFollowing = false
-  /** The callers of this client are yielding to others. */
-  private isYielding = false
+  /** The callers of this client stand back. */
+  private standsBack = false
   /** Ends the time for which it lingers; set when it first does. `LINGERED` once it has fired. */
   private endOfLinger: { cancel(): void } | null = null
   /** The rename found the new name already there: Redis had meanwhile granted the lock to the current holder (I1). */
@@ -88,16 +84,14 @@ export class LocalPass {
   /** When its first acquisition got it, monotonic ms. */
   private readonly since: number
 
-  /** @param granted how Redis granted it to a waiter: for how long, and which waiters of this client are behind that */
+  /** @param behind the next waiters in Redis's queue, as long as they are of this client */
   constructor(
     readonly entry: LockEntry,
     private readonly session: PassServices,
     private readonly protocol: PassedLock,
-    granted?: { readonly ttlMs: number; readonly behind: string[] },
+    private readonly behind: string[] = [],
   ) {
     this.since = entry.holder.lease.heldSince
-    this.grantedForMs = granted?.ttlMs ?? null
-    this.behind = granted?.behind ?? []
   }
 
   /** Whether a local waiter wants it. */
@@ -117,12 +111,11 @@ export class LocalPass {
 
   /** The request for the wanted lease has no reply yet. */
   private get isUnconfirmed(): boolean {
-    return this.grantedForMs !== null
+    return this.entry.state.grant.short !== null
   }
 
   /** The lease is confirmed: the watchdog now renews it, and the field is renamed. */
   confirmed(): void {
-    this.grantedForMs = null
     if (this.fieldHasOldName) {
       this.followSoon()
     }
@@ -131,11 +124,6 @@ export class LocalPass {
   /** For how long the bounds allow another pass, ms; 0: they are used up. */
   passesForMs(now: number): number {
     return this.passes < MOST_PASSES ? passesForMs(this.since, now) : 0
-  }
-
-  /** Whether the bounds allow another pass. */
-  private mayPassAt(now: number): boolean {
-    return this.passesForMs(now) > 0
   }
 
   /**
@@ -171,7 +159,7 @@ export class LocalPass {
       return null
     }
     const trustedForMs = watch.trustAt(now)
-    const ttlMs = this.grantedForMs ?? entry.holder.lease.ttlMs
+    const ttlMs = entry.state.grant.short?.ttlMs ?? entry.holder.lease.ttlMs
     if (!isWellTrusted(trustedForMs, ttlMs)) {
       return null
     }
@@ -237,23 +225,23 @@ export class LocalPass {
   }
 
   /**
-   * The last release begins. If the bounds were used up, local waiters yield to other clients: from before the
+   * The last release begins. If the bounds were used up, local waiters stand back, for other clients: from before the
    * command is sent, because its message would wake them first.
    */
   beginToEnd(): void {
     const { waiter, runtime } = this.session
     const queue = this.protocol.passing?.localQueue ?? null
-    if (queue !== null && this.passes > 0 && !this.mayPassAt(runtime.now())) {
+    if (queue !== null && this.passes > 0 && this.passesForMs(runtime.now()) === 0) {
       waiter.standBack(queue, STAND_BACK_MS)
-      this.isYielding = true
+      this.standsBack = true
     }
   }
 
-  /** The release has its reply: if no other client heard of it, none waits, and the local waiters stop yielding. */
+  /** The release has its reply: if no other client heard of it, none waits, and the local waiters stand back no more. */
   ended({ heardBy = Number.POSITIVE_INFINITY }: ReleaseReply): void {
     const queue = this.protocol.passing?.localQueue ?? null
     const { waiter } = this.session
-    if (queue !== null && this.isYielding && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
+    if (queue !== null && this.standsBack && heardBy <= (waiter.isListening(queue) ? 1 : 0)) {
       waiter.standBack(queue, 0)
     }
   }
@@ -306,7 +294,7 @@ export class LocalPass {
       const kind = await entry.field.follow(holder)
       if (kind === 'lost') {
         // It may have been passed on meanwhile.
-        entry.holder.lose('gone')
+        entry.holder.lease.lose('gone')
         return
       }
       this.leaseIsOnlyAGrant ||= kind === 'found'
@@ -320,6 +308,6 @@ export class LocalPass {
   /** Whether Redis certainly still has a previous holder's name. */
   private get fieldHasOldName(): boolean {
     const { holder, field } = this.entry
-    return !holder.isOver && field.inDoubt === null && holder.owner !== field.name
+    return !holder.isOver && field.passed.inDoubt === null && holder.owner !== field.name
   }
 }

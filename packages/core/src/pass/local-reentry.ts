@@ -13,32 +13,27 @@ import type { EntryServices, Holder, LockEntry } from '../entry/lock-entry.js'
  * - The lock would be passed on while the count is behind: passing on requires a known count of one.
  */
 export class LocalReentry {
-  /** Levels were added or released that Redis does not have yet. */
-  private isBehind = false
+  /** Owners with levels that were added or released, and that Redis does not have yet. */
+  private readonly behind = new Set<Holder>()
 
-  constructor(
-    private readonly entry: LockEntry,
-    private readonly holder: Holder,
-    private readonly services: Pick<EntryServices, 'background' | 'runtime'>,
-  ) {}
+  constructor(private readonly services: Pick<EntryServices, 'background' | 'runtime'>) {}
 
   /** Updates the count in Redis to that of the levels: once for all changes of a tick. */
-  followSoon(): void {
-    if (!this.isBehind) {
-      this.isBehind = true
-      this.services.runtime.afterTurn(() => this.services.background.run(this.follow()))
+  followSoon(entry: LockEntry, holder: Holder): void {
+    if (!this.behind.has(holder)) {
+      this.behind.add(holder)
+      this.services.runtime.afterTurn(() => this.services.background.run(this.follow(entry, holder)))
     }
   }
 
-  private async follow(): Promise<void> {
-    const { entry, holder } = this
+  private async follow(entry: LockEntry, holder: Holder): Promise<void> {
     try {
       const reply = await entry.serial.runExclusive(() => {
-        this.isBehind = false
+        this.behind.delete(holder)
         return holder.isOver ? Promise.resolve(null) : entry.releaseUntilKnown(holder, Infinity)
       })
       if (reply?.kind === 'not-held') {
-        holder.lose('gone')
+        holder.lease.lose('gone')
       }
     } catch {
       // Every lease must have ended by then, and with it the trust in the hold.

@@ -98,11 +98,14 @@ export class PlainLockQueue {
     return head
   }
 
-  /** The owner holds the lock, or has given up. */
-  leave(key: string, owner: string): void {
-    if (this.byKey.get(key)?.owner === owner) {
-      this.byKey.delete(key)
-      this.parts.grantReceiver.forget(owner)
+  /** The owner holds the lock, or has given up. @returns whether another head of this client is enqueued */
+  leave(key: string, owner: string): boolean {
+    const head = this.byKey.get(key)
+    if (head?.owner !== owner) {
+      return head !== undefined
     }
+    this.byKey.delete(key)
+    this.parts.grantReceiver.forget(owner)
+    return false
   }
 }

@@ -135,7 +135,10 @@ describe('waits that are told of', () => {
       nextThreadId: () => 1,
       assertOpen: () => undefined,
     }
-    const request = { options: {}, defaultWaitMs: undefined, site: null, ofCallback: false, bare: null }
+    const request = {
+      ...{ options: {}, defaultWaitMs: undefined, site: null, ofCallback: false },
+      ...{ unscoped: null, byHand: null },
+    }
     const protocol = { lockName: 'a', key: 'key' } as LockProtocol
     const call = new AcquireCall(parts as unknown as Session, protocol, request, (obtained) => obtained)
     lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })

@@ -200,7 +200,7 @@ export class Flight<T> implements AwaitedRun<T> {
     const { leaseMs, wanted } = this.rules
     const protocol = new RunProtocol(session, lockName, wanted)
     protocol.awaited = this.validity.awaited
-    const acquisition = new Acquisition(session, protocol, null, ALONE)
+    const acquisition = new Acquisition(session, protocol, { thread: null, rule: ALONE })
     const note = session.options.describeHolds && noteWish(session.options.describeHolds, undefined)
     const request: LevelRequest = {
       limits: { leaseMs, renews: true, waitMs: undefined },

@@ -83,8 +83,8 @@ export async function adopt(
 
 async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promise<Hold> {
   const { session, protocol, thread, name } = lock
-  const context = siteToAcquire(session.contexts, thread)?.context ?? null
-  const acquisition = new Acquisition(session, adopting(session, protocol, owner), context, ALONE)
+  const asker = { thread: siteToAcquire(session.contexts, thread)?.context ?? null, rule: ALONE }
+  const acquisition = new Acquisition(session, adopting(session, protocol, owner), asker)
   let hold: Hold | null = null
   try {
     const reply = await untilAnswered(acquisition, request)

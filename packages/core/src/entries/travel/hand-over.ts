@@ -133,7 +133,7 @@ async function nameSuccessor(
   const { key, lockName } = protocol
   // A lock that came to this owner inside its process may have the name of an owner before it in Redis, and those that it
   // was passed on to may stand in the queue there.
-  const fieldHasOldName = field.name !== owner || field.inDoubt !== null || field.passedTo.length > 0
+  const fieldHasOldName = field.name !== owner || field.passed.inDoubt !== null || field.passed.to.length > 0
   if (fieldHasOldName && (await field.follow(acquisition)) === 'lost') {
     return 'lost'
   }

@@ -25,9 +25,10 @@ export async function releaseTraveller(
   owner: string,
 ): Promise<boolean> {
   const named = Object.create(protocol, { ownerOf: { value: () => owner } }) as LockProtocol
-  const acquisition = new Acquisition(session, named, null, ALONE)
+  const acquisition = new Acquisition(session, named, { thread: null, rule: ALONE })
   const { entry } = acquisition
-  entry.state.granted(acquisition.lease.usualMs)
+  const { usualMs } = acquisition.lease
+  entry.state.granted({ ttlMs: usualMs, wantedMs: usualMs })
   const release = entry.releaseUntilKnown({ levelCount: 0 }, session.options.unavailableTimeoutMs)
   session.background.run(release)
   try {

@@ -87,7 +87,7 @@ export class EntryUnderTest {
   readonly redis = new FakeRedis()
   readonly clock = new ManualClock()
   readonly background = new Background()
-  private readonly runner = { connectionEpoch: 0 }
+  private readonly port = { connectionEpoch: 0 }
   private readonly entry: LockEntry
 
   /** @param leaseMs the usual one */
@@ -95,7 +95,7 @@ export class EntryUnderTest {
     const services = {
       options: { lockWatchdogTimeout: leaseMs, resyncInterval: 10_000, unavailableTimeoutMs: 10_000 },
       runtime: runtimeWith(runtimeWith(systemRuntime, this.clock), { random: () => 0.5 }),
-      ...{ runner: this.runner, background: this.background },
+      ...{ port: this.port, background: this.background },
       abandoned: new AbortController().signal,
     } as unknown as EntryServices
     this.entry = new LockEntry(services, this.redis, holderNamed('A'))
@@ -122,7 +122,7 @@ export class EntryUnderTest {
   }
 
   get grantedAt(): number {
-    return this.entry.state.grantedAt
+    return this.entry.state.grant.sentAt
   }
 
   /** A first try of a caller that waits. */
@@ -184,7 +184,7 @@ export class EntryUnderTest {
 
   /** Redis granted it the lock while it waited. */
   given(): void {
-    this.entry.state.granted(this.leaseMs)
+    this.entry.state.granted({ ttlMs: this.leaseMs, wantedMs: this.leaseMs })
   }
 
   /** Its turn, until the returned function is called. */
@@ -197,7 +197,7 @@ export class EntryUnderTest {
 
   /** The connection breaks and is there again: the client library sends again what had no answer. */
   reconnect(): void {
-    this.runner.connectionEpoch += 1
+    this.port.connectionEpoch += 1
   }
 
   transactionIsOver(): void {
