@@ -63,9 +63,9 @@ const inEngine = { '^ioredis$': `${ENGINE}/ioredis.ts`, '^@holdfast/faults/harne
 // Tests that cannot run there are listed in exceptions.mjs; its reporter holds that list to the tests. The other suites of
 // core need a server that can be killed, a proxy, processes or a client, watch what is sent, or ask nothing of Redis.
 const ON_ENGINE = words(`
-  answered-permits conditions-out-of-memory conditions-removed conditions-ttl conformance election-wire
-  eviction fair-lock fair-lock-java fair-lock-leaving fair-lock-wire fenced-lock fencing
-  forced-holder identity inspect interop-none lost-lines non-reentrant-lock permit-semaphore permit-wire
+  conditions-out-of-memory conditions-removed conformance election-wire
+  eviction fair-lock fair-lock-java fair-lock-wire fenced-lock fencing
+  forced-holder identity inspect interop-none non-reentrant-lock permit-semaphore
   read-write-lock read-write-wire rounds schedule-wire semaphore semaphore-wire share-wire
   spin-lock-wire tombstones wire`)
 

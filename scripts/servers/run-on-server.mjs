@@ -6,14 +6,14 @@ const SMOKE = ['conformance', 'wire', 'replicas']
 /** Suites of what each kind of lock, semaphore and latch promises, and of how a server answers. */
 const CONTRACT = [
   ...['conformance', 'conformance-renewal', 'hold', 'identity', 'reentry', 'non-reentrant-lock', 'waiting'],
-  ...['wire', 'fair-lock-wire', 'permit-wire', 'read-write-wire', 'schedule-wire'],
+  ...['wire', 'fair-lock-wire', 'read-write-wire', 'schedule-wire'],
   ...['semaphore-wire', 'spin-lock-wire', 'replay', 'fenced-replay', 'semaphore-replay', 'batch'],
   ...['fair-lock', 'fair-lock-scripts', 'fair-lock-grants', 'fenced-lock', 'fenced-set', 'read-write-lock'],
   ...['spin-lock', 'semaphore', 'permit-semaphore', 'count-down-latch', 'schedule'],
   ...['wake-ups', 'lock-grants', 'tombstones', 'lost-data', 'lost-lines', 'unavailable', 'eviction'],
-  ...['transactions', 'inspect', 'redis-clock', 'primary-change', 'replicas', 'fail-over'],
+  ...['transactions', 'inspect', 'redis-clock', 'replicas', 'fail-over'],
   ...['conditions-crash', 'conditions-demoted', 'conditions-loading'],
-  ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-ttl'],
+  ...['conditions-out-of-memory', 'conditions-refused', 'conditions-script-flush', 'conditions-removed'],
   ...['ended-fields', 'no-channels', 'unknown-errors'],
 ]
 const ON_CLUSTERS = ['conformance', 'hold', 'identity', 'reentry', 'non-reentrant-lock']

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import { getEventListeners } from 'node:events'
-import { LockTimeoutError, RedisUnavailableError, type LockClient } from '../../src/index.js'
+import { setImmediate as turn } from 'node:timers/promises'
+import { LockTimeoutError, RedisUnavailableError, type Hold, type LockClient } from '../../src/index.js'
 import { acquireScript } from '../../src/scripts/lock.js'
 import { runsOf } from './support/requests.js'
 import { eventually, signalled, sleep, soon, useRig } from './support/rig.js'
-import { seeded } from './support/seeded.js'
 
 const rig = useRig()
 
@@ -93,7 +94,7 @@ describe('callers that go before they have the lock', () => {
       const clients = [await rig.client(options), await rig.client(options, rig.connection({}, proxy))]
       const holder = await rig.client({ pushedGrants: options.pushedGrants })
       const names = ['lock-0', 'lock-1', 'lock-2']
-      const random = seeded(11)
+      const random = seededRandom(11).next
       const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
       const told = { aborted: 0, timedOut: 0, taken: 0 }
       // How long it takes a caller who does not go: what the ends of the others are spread over.
@@ -166,4 +167,51 @@ describe('callers that go before they have the lock', () => {
       if (isCountable) expect(await calls('hset')).toBeGreaterThan(told.taken)
     },
   )
+})
+
+// A release, the message of it, the waiter's try and its answer: a caller that leaves may do so in each of them.
+describe('a waiter that leaves while the lock is being granted to it', () => {
+  it('by its signal, at any turn: it has the lock or nobody has (I8)', async () => {
+    const [holding, waiting] = [await rig.client(), await rig.client({ resyncInterval: 60_000 })]
+    const outcomes = { got: 0, left: 0 }
+    for (let round = 0; round < 240; round += 1) {
+      const held = await soon(holding.getLock('order:42').acquire())
+      const abort = new AbortController()
+      const wait = waiting.getLock('order:42').acquire({ signal: abort.signal })
+      const settled = wait.catch(() => null)
+      if (round % 2 === 0) {
+        await rig.heard('order:42')
+      }
+      void held.release()
+      for (let turns = round % 30; turns > 0; turns -= 1) {
+        await turn()
+      }
+      abort.abort()
+      const hold: Hold | null = await soon(settled)
+      outcomes[hold ? 'got' : 'left'] += 1
+      await hold?.release()
+      // Free within a second, whoever it was that had it.
+      await eventually(async () => (await rig.admin.exists('order:42')) === 0, 1_000)
+    }
+    expect(outcomes.left).toBeGreaterThan(0)
+    expect(outcomes.got).toBeGreaterThan(0)
+  })
+
+  it('by its limit, while its try is on a slow wire: it has the lock or nobody has (I8)', async () => {
+    const proxy = await rig.proxy()
+    const [holding, waiting] = [await rig.client(), await rig.client({}, rig.connection({}, proxy))]
+    const names = Array.from({ length: 40 }, (_, i) => `lock:${i}`)
+    const holds = await Promise.all(names.map((name) => holding.getLock(name).acquire()))
+    proxy.delay(50)
+    // Refused twice within 300 ms, and stands in the queue. A release at 400 ms grants it the lock, and the message of that
+    // comes 50 ms later, while one limit after the other ends.
+    const taking = names.map((name, i) => waiting.getLock(name).tryAcquire({ waitMs: 410 + 3 * i }))
+    await sleep(400)
+    await Promise.all(holds.map((hold) => hold.release()))
+    const taken = await soon(Promise.all(taking))
+    const got = taken.filter((hold) => hold !== null)
+    expect(got.length).toBeLessThan(names.length)
+    await Promise.all(got.map((hold) => hold.release()))
+    await eventually(async () => (await rig.admin.exists(...names)) === 0, 1_000)
+  })
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { LockClientOptions, RedisUnavailableError } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { eventually } from './support/rig.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 
 // All in one slot, the one that moves.
 const NAMES = Array.from({ length: 8 }, (_, i) => `order:${i}{moving}`)

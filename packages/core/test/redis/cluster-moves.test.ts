@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { RedisServer } from '@holdfast/faults/harness'
 import type { Hold, Lock } from '../../src/index.js'
 import { useClusterRig } from './support/cluster-rig.js'
-import { nextLoss } from './support/losses.js'
+import { nextLoss } from './support/outcomes.js'
 import { eventually, sleep, soon } from './support/rig.js'
 
 const NAME = 'order:42'

@@ -3,11 +3,10 @@ import { getElection } from '../../src/entries/election/index.js'
 import { InvalidArgumentError, type LockClient, type LockTimeoutError } from '../../src/index.js'
 import { exclusive } from '../../src/entries/schedule/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { outcomeOf } from './support/behind.js'
+import { nextLoss, outcomeOf } from './support/outcomes.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { eventually, own, signalled, soon } from './support/rig.js'
-import { nextLoss } from './support/losses.js'
 
 const NAME = 'order:42'
 const CHANNEL = `redisson_lock__channel:{${NAME}}`

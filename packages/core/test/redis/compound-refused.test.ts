@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { expect } from '@jest/globals'
 import { carrierPackage } from './support/carrier.js'
 import { eventually } from './support/rig.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { describe, it, useNodes } from './support/together.js'
 
 const nodes = useNodes(3)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { useRig } from './support/rig.js'
 
 const NAME = 'order:42'

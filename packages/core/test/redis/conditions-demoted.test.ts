@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
-import { lostAt, nextEvent, waitBehind } from './support/behind.js'
-import { BELIEVES, belief } from './support/losses.js'
+import { belief, BELIEVES, lostAt, nextEvent, waitBehind } from './support/outcomes.js'
 import { eventually, soon, useRig } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { WorkerProcess } from '@holdfast/faults/harness'
-import { waitBehind } from './support/behind.js'
+import { waitBehind } from './support/outcomes.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const LEASE_MS = 60_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError } from '../../src/index.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { onNodeRedis } from './support/carrier.js'
 import { eventually, soon, useRig } from './support/rig.js'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import { InvalidArgumentError } from '../../src/index.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { MessageLog } from './support/message-log.js'
 import { channelOf, soon, useRig } from './support/rig.js'
-import { seeded } from './support/seeded.js'
 
 const rig = useRig()
 // Nothing but a message can end a wait soon.
@@ -25,7 +25,7 @@ function randomName(random: () => number): string {
   return Array.from({ length }, () => PIECES[Math.floor(random() * PIECES.length)]).join('')
 }
 
-const random = seeded(1)
+const random = seededRandom(1).next
 const all = [...new Set([...chosen, ...Array.from({ length: 60 }, () => randomName(random))])]
 
 describe('a name of any kind', () => {

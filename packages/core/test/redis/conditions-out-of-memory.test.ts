@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError } from '../../src/index.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'

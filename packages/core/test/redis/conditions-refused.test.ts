@@ -3,7 +3,7 @@ import type { RedisServer } from '@holdfast/faults/harness'
 import { mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RedisUnavailableError } from '../../src/index.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { eventually, soon } from './support/rig.js'
 import { describe, it, useRig } from './support/together.js'
 

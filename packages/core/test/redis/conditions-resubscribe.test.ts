@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { nextEvent, waitBehind } from './support/behind.js'
+import { nextEvent, waitBehind } from './support/outcomes.js'
 import { JavaClient } from './support/java-client.js'
 import { eventually, soon, useRig } from './support/rig.js'
 import { standStills } from './support/stand-stills.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockClient, type Hold, type LockClientOptions } from '../../src/index.js'
 import { INBOX_PREFIX } from '../../src/keys.js'
-import { nextEvent, outcomeOf } from './support/behind.js'
+import { nextEvent, outcomeOf } from './support/outcomes.js'
 import { carrierOf, carrierPackage, onNodeRedis } from './support/carrier.js'
 import { kinds, usePlace, type Kind, type Place, type Settings } from './support/places.js'
 import { eventually, soon } from './support/rig.js'

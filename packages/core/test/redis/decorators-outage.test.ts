@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
 import { Locked, currentHold } from '../../src/entries/decorators/index.js'
 import { RedisUnavailableError, type LockClient } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { describe, it, useRig } from './support/together.js'
 
 /** One method under each policy; each counts its runs, and how many ran with a hold. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../src/index.js'
 import { getElection } from '../../src/entries/election/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { campaign } from './support/campaign.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
-import { renewed } from './support/behind.js'
-import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
+import type { LockClient, LockEvents } from '../../src/index.js'
+import { belief, BELIEVES, failureOf, KNOWS_BETTER, nextLoss, renewed } from './support/outcomes.js'
 import { useMovingPrimary } from './support/moving-primary.js'
-import { signalled, soon } from './support/rig.js'
+import { eventually, signalled, soon } from './support/rig.js'
 import { Stalls } from './support/stalls.js'
 
 const NAME = 'order:42'
@@ -35,22 +35,6 @@ describe('a fail-over to a replica without the lock', () => {
     expect(await hold.release()).toBe('lost')
     expect(await redis.holds(NAME)).toEqual([next.owner, '1'])
     await next.verify()
-    expect(await next.release()).toBe('released')
-  })
-
-  it('is told to the holder as soon as its client has found the new primary, before any renewal (I1, I4)', async () => {
-    // Neither a tick nor the end of the lease helps: the waiter tries again because its connection is new.
-    const [locks, others] = await Promise.all([redis.client(), redis.client({ resyncInterval: 60_000 })])
-    redis.cutReplication()
-    const hold = await locks.getLock(NAME).acquire()
-    const told = nextLoss(locks)
-    const waiting = others.getLock(NAME).acquire()
-    await redis.someoneWaitsFor(NAME)
-    await redis.failOver()
-    const next = await soon(waiting)
-    await told
-    expect(await failureOf(hold.verify())).toMatchObject({ code: 'LOCK_LOST', reason: 'gone' })
-    expect(belief(hold)).toEqual(KNOWS_BETTER)
     expect(await next.release()).toBe('released')
   })
 
@@ -150,5 +134,59 @@ describe('two primaries', () => {
     await next.verify()
     expect(await redis.holds(NAME)).toEqual([next.owner, '1'])
     expect(await next.release()).toBe('released')
+  })
+})
+
+// No renewal is due within the test: who learns something was told by the change itself.
+const PATIENT = { lockWatchdogTimeout: 300_000 }
+
+const changesOf = (locks: LockClient): LockEvents['primary-changed'][] => {
+  const changes: LockEvents['primary-changed'][] = []
+  locks.on('primary-changed', (event) => changes.push(event))
+  return changes
+}
+
+describe('a primary that is another one than before', () => {
+  const moving = useMovingPrimary()
+
+  it.each([
+    ['renewed', {}],
+    ['of a fixed lease', { leaseMs: 300_000 }],
+  ])('a lock that it does not have is lost at once, %s (I1)', async (_, options) => {
+    const locks = await moving.client(PATIENT)
+    moving.cutReplication()
+    const told = nextLoss(locks)
+    const hold = await locks.getLock('order:42').acquire(options)
+    await moving.failOver()
+    expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
+    expect(belief(hold)).toEqual(KNOWS_BETTER)
+    expect(await hold.release()).toBe('lost')
+  })
+
+  it('a lock that it has is kept, whatever kind of lease it has', async () => {
+    const locks = await moving.client(PATIENT)
+    const changes = changesOf(locks)
+    const watched = await locks.getLock('watched').acquire()
+    const fixed = await locks.getLock('fixed').acquire({ leaseMs: 300_000 })
+    await moving.replication.healReplication()
+    await moving.failOver()
+    await eventually(() => changes.length > 0)
+    expect(changes).toEqual([{ doubted: 2 }])
+    await eventually(() => watched.trustedForMs > 0 && fixed.trustedForMs > 0)
+    expect([belief(watched), belief(fixed)]).toEqual([BELIEVES, BELIEVES])
+    expect([await watched.release(), await fixed.release()]).toEqual(['released', 'released'])
+  })
+
+  it('a connection that broke, to the same one, changes nothing', async () => {
+    const locks = await moving.client(PATIENT)
+    const changes = changesOf(locks)
+    const hold = await locks.getLock('order:42').acquire()
+    for (let i = 0; i < 3; i += 1) {
+      moving.proxy.cutAll()
+      await hold.verify()
+      expect(belief(hold)).toEqual(BELIEVES)
+    }
+    expect(changes).toEqual([])
+    expect(await hold.release()).toBe('released')
   })
 })

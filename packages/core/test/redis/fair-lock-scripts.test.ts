@@ -12,7 +12,7 @@ import {
   type FairReleaseArguments,
 } from '../../src/scripts/fair-lock.js'
 import { FairLine } from './support/fair-line.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { stamp } from './support/plain-scripts.js'
 import { eventually, own, useRig } from './support/rig.js'
 

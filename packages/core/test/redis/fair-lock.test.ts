@@ -96,6 +96,36 @@ describe('conformance: waits that end', () => {
     expect(await (await line.lockOf(clients[2]!).tryAcquire())?.release()).toBe('released')
   })
 
+  it('800 waiters that leave at any moment leave nothing in any key (I8)', async () => {
+    const holding = await rig.client()
+    const holder = await line.lockOf(holding).acquire()
+    const bystander = await line.join('bystander', holding)
+    let [aborted, acquired] = [0, 0]
+    const leave = async (i: number): Promise<void> => {
+      const lock = line.lockOf(clients[i % 3]!)
+      const abort = new AbortController()
+      const waiting = lock.acquire(i % 5 === 0 ? { waitMs: 1 + (i % 7) } : { signal: abort.signal })
+      setTimeout(() => abort.abort('enough'), (i * 7) % 11)
+      const reason: unknown = await waiting.then(
+        () => 'acquired',
+        (error: unknown) => error,
+      )
+      aborted += reason === 'enough' ? 1 : 0
+      acquired += reason === 'acquired' ? 1 : 0
+    }
+    for (let i = 0; i < 800; i += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, j) => leave(i + j)))
+    }
+    expect([aborted, acquired]).toEqual([640, 0])
+    await eventually(async () => (await line.length()) === 1, 1_000)
+    expect(await line.owners()).toEqual([bystander.owner])
+    expect(await rig.admin.zcard(line.keys.timeouts)).toBe(1)
+    expect(await line.arrivals()).toEqual([bystander.owner])
+    await holder.release()
+    await soon(bystander.done)
+    expect(await rig.keysLeft()).toEqual([])
+  })
+
   it('one that leaves from the middle changes nobody’s order', async () => {
     const holder = await line.lockOf(one()).acquire()
     const abort = new AbortController()

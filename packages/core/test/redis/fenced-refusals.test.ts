@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, WrongTypeError } from '../../src/index.js'
 import { fencedKeys, NAME, TOKEN_KEY } from './support/fenced-keys.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { own, useRig } from './support/rig.js'
 
 const rig = useRig()

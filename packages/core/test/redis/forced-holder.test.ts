@@ -1,9 +1,8 @@
 import { expect } from '@jest/globals'
 import { HolderChangedError, InvalidArgumentError, type LockClient } from '../../src/index.js'
 import { handOver } from '../../src/entries/travel/index.js'
-import { failureOf } from './support/losses.js'
+import { failureOf, lostAt } from './support/outcomes.js'
 import { eventually } from './support/rig.js'
-import { lostAt } from './support/behind.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { describe, it, own, useRig } from './support/together.js'
 

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { Lock, LockClient } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { fairKeys } from './support/fair-line.js'
 import { eventually, soon } from './support/rig.js'
 import { describe, it, own, useRig } from './support/together.js'

@@ -11,7 +11,7 @@ import {
 import type { ForeignLocks } from '../../src/arguments/foreign-locks.js'
 import { lookScript } from '../../src/scripts/foreign-lock.js'
 import { heartbeatScript } from '../../src/scripts/fair-lock.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { scriptsRunBy } from './support/carrier.js'
 import { foreignKinds, TOKEN } from './support/foreign-kinds.js'
 import { eventually, soon } from './support/rig.js'

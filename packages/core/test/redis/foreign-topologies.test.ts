@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type LockClient, type RedLock } from '../../src/index.js'
-import { nextEvent, outcomeOf } from './support/behind.js'
+import { nextEvent, outcomeOf } from './support/outcomes.js'
 import { useClusterRig } from './support/cluster-rig.js'
 import { foreignKinds, TOKEN } from './support/foreign-kinds.js'
 import { redLockOf, useNodes } from './support/nodes.js'

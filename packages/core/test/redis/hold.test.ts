@@ -11,7 +11,7 @@ import {
   type LockHold,
   type LockEvents,
 } from '../../src/index.js'
-import { lostAt, nextEvent, renewed } from './support/behind.js'
+import { lostAt, nextEvent, renewed } from './support/outcomes.js'
 import { carrierOf, stateOf } from './support/carrier.js'
 import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { lockKinds } from './support/lock-kinds.js'
@@ -610,15 +610,18 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     expect(new Set(events.map((each) => each.error.reason))).toEqual(new Set(['closed']))
     expect(await holds[0]!.release()).toBe('lost')
   })
+})
 
+describe('hold, close', () => {
   it('is safe twice, also at once and by await using', async () => {
-    await lock.acquire()
+    const locks = await rig.client()
+    await locks.getLock(rig.name()).acquire()
     await Promise.all([locks.close({ graceMs: 50 }), locks.close({ graceMs: 0 })])
     await locks.close()
     {
       await using again = await rig.client()
-      expect(await kind.of(again, rig.name()).tryLock(0, 5_000)).toBe(true)
-      await kind.of(again, rig.name()).forceUnlock()
+      expect(await again.getLock(rig.name()).tryLock(0, 5_000)).toBe(true)
+      await again.getLock(rig.name()).forceUnlock()
     }
   })
 
@@ -635,8 +638,8 @@ describe.each(lockKinds)('hold, close: $name', (kind) => {
     const ofGiven = await connections()
     const locks = await LockClient.connect(given, { onContextEnd: 'keep' })
     expect(await connections()).toBe(2 * ofGiven)
-    const hold = await kind.of(locks, rig.name()).acquire()
-    const waiting = locks.run(() => kind.of(locks, rig.name()).tryLock(60_000))
+    const hold = await locks.getLock(rig.name()).acquire()
+    const waiting = locks.run(() => locks.getLock(rig.name()).tryLock(60_000))
     await hold.release()
     expect(await waiting).toBe(true)
     await locks.close({ graceMs: 0 })

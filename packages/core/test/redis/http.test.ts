@@ -345,18 +345,6 @@ describe.each(Object.entries(frameworks))('a context per request in %s', (_name,
       if (options) expect([text.includes(name), text.includes(String(process.pid))]).toEqual([false, false])
     })
 
-    it('a closed client is 503 with Retry-After', async () => {
-      const locks = await harness.client()
-      const url = await serve(
-        locks,
-        { try: () => locks.getLock('closed').withLock(() => ({})) },
-        { errors: {} },
-      )
-      await locks.close()
-      const response = await post(`${url}/try/x`)
-      expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '1'])
-    })
-
     it('errors of anything else stay as they are', async () => {
       const locks = await harness.client()
       const teapot = Object.assign(new Error('teapot'), {

@@ -1,4 +1,5 @@
 import { describe as describeAlone, expect, it as itAlone } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFile, readdir } from 'node:fs/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -15,11 +16,10 @@ import {
   type Lock,
   type LockClient,
 } from '../../src/index.js'
-import { nextEvent } from './support/behind.js'
+import { nextEvent } from './support/outcomes.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
 import { eventually, signalled, sleep, useRig as useRigAlone } from './support/rig.js'
 import { reentrantKinds } from './support/lock-kinds.js'
-import { seeded } from './support/seeded.js'
 import { describe, it, own, useRig } from './support/together.js'
 import { useWarnings } from './support/warnings.js'
 
@@ -405,7 +405,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each([1, 2, 3])(
     'a tree of withLocks: siblings never overlap at any depth, seed %i (I1)',
     async (seed) => {
-      const random = seeded(seed)
+      const random = seededRandom(seed).next
       let [visited, overlaps] = [0, 0]
       const grow = async (depth: number): Promise<void> => {
         let inside = 0

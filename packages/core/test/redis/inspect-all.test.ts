@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { LocksInspection } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { describe, it, own, useRig } from './support/together.js'
 
 const rig = useRig()

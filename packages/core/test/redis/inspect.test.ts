@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { JavaClient } from './support/java-client.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
 

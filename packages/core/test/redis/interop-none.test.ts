@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
-import { waitBehind } from './support/behind.js'
+import { waitBehind } from './support/outcomes.js'
 import { MessageLog } from './support/message-log.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
 

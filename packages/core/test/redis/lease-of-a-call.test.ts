@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { type AcquireOptions, InvalidArgumentError, type LockHold } from '../../src/index.js'
-import { itAtOnce } from './support/at-once.js'
-import { lostAt, renewed } from './support/behind.js'
-import { eventually, useRig } from './support/rig.js'
+import { lostAt, renewed } from './support/outcomes.js'
+import { eventually } from './support/rig.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { redLockOf, useNodes } from './support/nodes.js'
+import { redLockOf } from './support/nodes.js'
+import { describe, it, itAtOnce, useNodes, useRig } from './support/together.js'
 
 const rig = useRig({ redis: 'all' })
 // Longer than any stand-still of a machine that is busy with other tests.

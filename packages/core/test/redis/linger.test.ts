@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { InvalidArgumentError, LockClient, type Hold, type LockClientOptions } from '../../src/index.js'
-import { nextEvent } from './support/behind.js'
+import { nextEvent } from './support/outcomes.js'
 import { passer, type Passer } from './support/passing.js'
 import { eventually, soon, useRig } from './support/rig.js'
 

@@ -1,16 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
-import {
-  InvalidArgumentError,
-  LockClient,
-  LockLostError,
-  type Hold,
-  type LockTimeoutError,
-} from '../../src/index.js'
+import { LockClient, LockLostError, type Hold, type LockTimeoutError } from '../../src/index.js'
 import { hasAsked, heldAndAwaited, passer, sleeps } from './support/passing.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
 import { useSeen } from './support/seen.js'
-import { outcomeOf, waitBehind } from './support/behind.js'
+import { outcomeOf, waitBehind } from './support/outcomes.js'
 
 const NAME = 'order:42'
 const HOUR_MS = 3_600_000
@@ -307,8 +301,4 @@ it('never two at a time, whoever passes to whom (I1)', async () => {
   }
   await Promise.all(clients.flatMap((locks) => Array.from({ length: 8 }, () => flow(locks))))
   expect(seen.size).toBe(3 * 8 * 60)
-})
-
-it('localPassing must be true or false', () => {
-  expect(() => rig.clientNow({ localPassing: 'yes' as never })).toThrow(InvalidArgumentError)
 })

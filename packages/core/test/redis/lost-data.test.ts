@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { acquireScript } from '../../src/scripts/lock.js'
-import { BELIEVES, KNOWS_BETTER, belief, failureOf, nextLoss } from './support/losses.js'
+import { belief, BELIEVES, failureOf, KNOWS_BETTER, nextLoss } from './support/outcomes.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon, useRig } from './support/rig.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient, LockEvents, MultiLock } from '../../src/index.js'
 import { scriptsRunBy } from './support/carrier.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { eventually, signalled, soon, useRig } from './support/rig.js'
 
 // The callers of one client that wait for the same locks.

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import {
   InvalidArgumentError,
@@ -10,11 +11,9 @@ import {
   type LockClient,
   type MultiLock,
 } from '../../src/index.js'
-import { lostAt, nextEvent, renewed } from './support/behind.js'
+import { failureOf, lostAt, nextEvent, renewed } from './support/outcomes.js'
 import { useLockWorkers } from './support/lock-workers.js'
-import { failureOf } from './support/losses.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
-import { seeded } from './support/seeded.js'
 import { useWarnings } from './support/warnings.js'
 
 const rig = useRig({ redis: 'all' })
@@ -366,7 +365,7 @@ describe('multi lock: many callers', () => {
   const start = useLockWorkers()
 
   it('overlapping sets in random orders by four processes: all get through and every counter is exact (I1)', async () => {
-    const random = seeded(20_260_801)
+    const random = seededRandom(20_260_801).next
     const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((each) => rig.name(each))
     const expected = new Map(names.map((name) => [name, 0]))
     const someOf = (): string[] => {

@@ -3,7 +3,7 @@ import { RedisReplication, type RedisServer } from '@holdfast/faults/harness'
 import { EventEmitter } from 'node:events'
 import { createClient } from 'redis'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { useOpened } from './support/opened.js'
 import { eventually, own, soon } from './support/rig.js'
 

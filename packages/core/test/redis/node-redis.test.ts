@@ -7,13 +7,19 @@ import { OwnNodeRedis } from '../../src/redis/node-redis/client.js'
 import { NodeRedisPort } from '../../src/redis/node-redis/port.js'
 import { backgroundRuntime } from '../../src/runtime/runtime.js'
 import { acquireScript } from '../../src/scripts/lock.js'
-import { nextEvent, outcomeOf, waitBehind } from './support/behind.js'
+import { nextEvent, outcomeOf, waitBehind } from './support/outcomes.js'
 import { runsOf } from './support/requests.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'
 const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
 const rig = useRig()
+const hasEnded = {
+  code: 'REDIS_UNAVAILABLE',
+  message: expect.stringMatching(/^The Redis connection has ended\. Its client was closed/) as unknown,
+  outcome: 'not-sent',
+  transient: false,
+}
 
 /** A client as its user makes it: nobody has connected it. */
 function made(
@@ -29,6 +35,25 @@ function made(
   rig.atEnd(() => (client.isOpen ? client.destroy() : undefined))
   return client
 }
+
+const POOLED = 2
+
+/** A pool as its user makes it. */
+function pooled(at = rig.server as { port: number }, options: object = {}) {
+  const pool = createClientPool(
+    { name: rig.connectionName, ...options, socket: { port: at.port, reconnectStrategy: 20 } },
+    { minimum: POOLED, maximum: POOLED, acquireTimeout: 200 },
+  )
+  pool.on('error', () => undefined)
+  rig.atEnd(() => (pool.isOpen ? pool.destroy() : undefined))
+  return pool
+}
+
+type At = { port: number } | undefined
+const ways = [
+  ['a client', (at: At) => made({}, at)],
+  ['a pool', (at: At) => pooled(at)],
+] as const
 
 async function portOn(at?: { port: number }) {
   const client = made({}, at)
@@ -49,16 +74,19 @@ const evaluated = (
   )
 
 describe('a node-redis client that is not connected', () => {
-  it('is waited for by a client made of it, whose errors say what to call', async () => {
-    const client = made()
-    const locks = rig.connectNow(client, { commandTimeout: 100, unavailableTimeoutMs: 200 })
-    await expect(locks.getLock(NAME).tryLock()).rejects.toThrow(
-      'No connection to Redis within 100 ms. The node-redis client was never opened: call its connect().',
-    )
-    const waiting = locks.getLock(NAME).acquire({ waitMs: 5_000 })
-    await client.connect()
-    expect(await (await soon(waiting)).release()).toBe('released')
-  })
+  it.each(ways)(
+    'is waited for by a client made of it, whose errors say what to call: %s',
+    async (_, open) => {
+      const client = open(undefined)
+      const locks = rig.connectNow(client, { commandTimeout: 100, unavailableTimeoutMs: 200 })
+      await expect(locks.getLock(NAME).tryLock()).rejects.toThrow(
+        'No connection to Redis within 100 ms. The node-redis client was never opened: call its connect().',
+      )
+      const waiting = locks.getLock(NAME).acquire({ waitMs: 5_000 })
+      await client.connect()
+      expect(await (await soon(waiting)).release()).toBe('released')
+    },
+  )
 
   it('is connected by LockClient.connect, and left open and without listeners (I5)', async () => {
     const client = made()
@@ -82,12 +110,7 @@ describe('a node-redis client that is not connected', () => {
       const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).lock())
       await client[end]()
       for (const call of [waiting, locks.getLock('free').tryLock(), locks.getLock(NAME).isLocked()]) {
-        expect(await outcomeOf(call)).toMatchObject({
-          code: 'REDIS_UNAVAILABLE',
-          message: expect.stringMatching(/^The Redis connection has ended\. Its client was closed/),
-          outcome: 'not-sent',
-          transient: false,
-        })
+        expect(await outcomeOf(call)).toMatchObject(hasEnded)
       }
       await client.connect()
       await theirs.release()
@@ -97,15 +120,18 @@ describe('a node-redis client that is not connected', () => {
 })
 
 describe('a command under way on node-redis when the connection breaks', () => {
-  it('is sent again: a single try gets its answer, and nothing is taken twice (I2)', async () => {
-    const proxy = await rig.proxy()
-    const locks = await rig.connect(made({}, proxy))
-    const lost = proxy.loseReply(runsOf(acquireScript))
-    const hold = await soon(locks.getLock(NAME).tryAcquire())
-    expect(lost.count).toBe(1)
-    expect(await rig.admin.hgetall(NAME)).toEqual({ [hold!.owner]: '1' })
-    expect(await hold!.release()).toBe('released')
-  })
+  it.each(ways)(
+    'is sent again, of %s: a single try gets its answer, and nothing is taken twice (I2)',
+    async (_, open) => {
+      const proxy = await rig.proxy()
+      const locks = await rig.connect(open(proxy))
+      const lost = proxy.loseReply(runsOf(acquireScript))
+      const hold = await soon(locks.getLock(NAME).tryAcquire())
+      expect(lost.count).toBe(1)
+      expect(await rig.admin.hgetall(NAME)).toEqual({ [hold!.owner]: '1' })
+      expect(await hold!.release()).toBe('released')
+    },
+  )
 
   it('is not sent again when nobody waits for it any more', async () => {
     const proxy = await rig.proxy()
@@ -366,5 +392,65 @@ describe('a server that announces its move (MOVING)', () => {
     before.cutAll()
     await (await locks.getLock(NAME).acquire()).release()
     expect(after.accepted).toBe(0)
+  })
+})
+
+describe('a pool of node-redis', () => {
+  it('is opened, lends its options to two connections, and is left as it was (I5)', async () => {
+    const pool = pooled()
+    const locks = await rig.connect(pool)
+    expect(await locks.getLock(NAME).withLock(() => rig.admin.hlen(NAME))).toBe(1)
+    expect(await rig.connections()).toBe(POOLED + 2)
+    expect([pool.clientsInUse, pool.listenerCount('error')]).toEqual([0, 1])
+    await locks.close()
+    await eventually(async () => (await rig.connections()) === POOLED)
+    expect(await pool.get(NAME)).toBeNull()
+  })
+
+  it('a pool of node-redis whose clients are all in use delays no lock (I7)', async () => {
+    const pool = pooled()
+    const [locks, other] = [await rig.connect(pool), await rig.client()]
+    const blocked = Array.from({ length: POOLED }, () => pool.execute((client) => client.blPop('nothing', 0)))
+    const hold = await other.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
+    await hold.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+    await rig.admin.rpush('nothing', ...blocked.map(String))
+    await Promise.all(blocked)
+  })
+
+  it('a pool of node-redis that its user has closed ends: every call says so at once', async () => {
+    const pool = pooled()
+    const locks = await rig.connect(pool)
+    await pool.close()
+    expect(await outcomeOf(locks.getLock(NAME).tryLock())).toMatchObject(hasEnded)
+  })
+
+  it('messages are heard again after every connection was cut (I4)', async () => {
+    const proxy = await rig.proxy()
+    const [locks, other] = [await rig.connect(pooled(proxy), { resyncInterval: 60_000 }), await rig.client()]
+    const hold = await other.getLock(NAME).acquire()
+    const { waiting } = await waitBehind(rig, NAME, () => locks.getLock(NAME).acquire())
+    proxy.cutAll()
+    await rig.heard(NAME)
+    await hold.release()
+    expect(await (await soon(waiting)).release()).toBe('released')
+  })
+
+  it('its keyPrefix goes before the name of a lock, in node-redis 6', async () => {
+    // node-redis 5 has none.
+    const pool = pooled(rig.server, { keyPrefix: 'app:' })
+    const hasPrefix = '_keyPrefix' in pool
+    const hold = await (await rig.connect(pool)).getLock(NAME).acquire()
+    expect(await rig.admin.exists(hasPrefix ? `app:${NAME}` : NAME)).toBe(1)
+    await hold.release()
+  })
+
+  it('wrong credentials are told by connect at once', async () => {
+    const connecting = LockClient.connect(pooled(rig.server, { username: 'app', password: 'wrong' }))
+    await expect(connecting).rejects.toMatchObject({
+      code: 'REDIS_UNAVAILABLE',
+      message: expect.stringContaining('WRONGPASS'),
+    })
   })
 })

@@ -7,7 +7,7 @@ import {
   type AnyLock,
 } from '../../src/index.js'
 import { CriticalSection, oneAfterAnother } from './support/critical-section.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { eventually, own, signalled, useRig } from './support/rig.js'
 import { nonReentrantKinds, type LockKind, type LockSource } from './support/lock-kinds.js'
 

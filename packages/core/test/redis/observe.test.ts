@@ -9,7 +9,7 @@ import {
   type ReportOptions,
   type SeenLock,
 } from '../../src/entries/observe/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { eventually, own, useRig } from './support/rig.js'
 import { useWarnings } from './support/warnings.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { LockClient } from '../../src/index.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { eventually, useRig } from './support/rig.js'
 
 const NAME = 'order:42'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError, type Hold } from '../../src/index.js'
-import { belief, failureOf } from './support/losses.js'
+import { belief, failureOf } from './support/outcomes.js'
 import { eventually, sleep, soon, useRig } from './support/rig.js'
 
 const LEASE_MS = 1_200

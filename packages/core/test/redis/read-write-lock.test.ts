@@ -6,9 +6,8 @@ import {
   type Hold,
   type LockClient,
 } from '../../src/index.js'
-import { nextEvent } from './support/behind.js'
+import { failureOf, nextEvent } from './support/outcomes.js'
 import { scriptsRunBy } from './support/carrier.js'
-import { failureOf } from './support/losses.js'
 import { eventually, own, signalled, useRig } from './support/rig.js'
 
 // Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../src/index.js'
 import { eventually, own, useRig } from './support/rig.js'
-import { lostAt, nextEvent } from './support/behind.js'
+import { lostAt, nextEvent } from './support/outcomes.js'
 import { JavaReader } from './support/java-readers.js'
 import { MessageLog } from './support/message-log.js'
 

@@ -1,9 +1,10 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { carrierPackage } from './support/carrier.js'
 import { lowered } from './support/code-checks.js'
 import { codeBlocks, pages, programs, root, type CodeBlock } from './support/markdown.js'
-import { redisUrl, useRig } from './support/rig.js'
+import { redisUrl } from './support/rig.js'
+import { describe, it, useRig } from './support/together.js'
 
 // A database in WebAssembly among them, on a machine that is busy.
 const PROGRAM_LIMIT_MS = 60_000

@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import { QuorumError, type CompoundHold, type LockClient, type RedLock } from '../../src/index.js'
-import { failureOf } from './support/losses.js'
-import { heal, redLockOf, silences, useNodes, type Node } from './support/nodes.js'
+import { failureOf } from './support/outcomes.js'
+import { heal, redLockOf, silences, type Node } from './support/nodes.js'
 import { eventually, signalled, soon } from './support/rig.js'
-import { seeded } from './support/seeded.js'
-import { useWarnings } from './support/warnings.js'
+import { describe, it, useNodes, useWarnings } from './support/together.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
@@ -302,7 +302,7 @@ describe('RedLock with a majority of three', () => {
 
 describe('RedLock: validity', () => {
   it('is never over-estimated: 30 acquisitions over wires of random delays, each compared with the nodes (I3)', async () => {
-    const random = seeded(20_261_121)
+    const random = seededRandom(20_261_121).next
     const clients = await participant()
     let taken = 0
     for (let i = 0; i < 30; i += 1) {

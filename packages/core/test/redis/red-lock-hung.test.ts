@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { LockTimeoutError, type Lock, type LockClient, type RedLock } from '../../src/index.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { useNodes } from './support/nodes.js'
 import { eventually, soon } from './support/rig.js'
 

@@ -1,11 +1,12 @@
 import { expect } from '@jest/globals'
+import { seededRandom } from '@holdfast/faults/harness'
 import type { Redis } from 'ioredis'
 import { RedisUnavailableError, WrongTypeError, type AnyLock, type LockClient } from '../../src/index.js'
 import { forceReleaseScript as fairForce } from '../../src/scripts/fair-lock.js'
 import { forceReleaseScript, inspect, renew } from '../../src/scripts/lock.js'
 import { forceReleaseScript as readWriteForce } from '../../src/scripts/read-write-lock.js'
 import { reentrantKinds, type LockKind } from './support/lock-kinds.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { MessageLog } from './support/message-log.js'
 import { runsAnything, runsOf } from './support/requests.js'
 import {
@@ -19,7 +20,6 @@ import {
   stamp,
 } from './support/plain-scripts.js'
 import { eventually, soon } from './support/rig.js'
-import { seeded } from './support/seeded.js'
 import { describe, it, own, useRig } from './support/together.js'
 
 const rig = useRig()
@@ -142,13 +142,6 @@ describe('a copy that arrives late (I2)', () => {
     expect(await acquireAs({ stamp: stamp(3, 2) })).toEqual({ kind: 'acquired' })
     expect(await acquireAs({ stamp: stamp(2) })).toEqual({ kind: 'superseded' })
     expect(await holds()).toEqual({ [OWNER]: '1' })
-    await force()
-  })
-
-  it('a late copy of an acquire, while somebody else has the lock: it stays with its holder', async () => {
-    await acquireAs({ owner: OTHER })
-    expect(await acquireAs()).toMatchObject({ kind: 'held', holder: OTHER, holds: 1 })
-    expect(await holds()).toEqual({ [OTHER]: '1' })
     await force()
   })
 
@@ -505,7 +498,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     expect(await rig.admin.exists(NAME)).toBe(0)
   })
 
-  it('a flushed script cache is invisible, 50 times under load', async () => {
+  it('a flushed script cache is invisible, 10 times under load', async () => {
     const names = ['one', 'two', 'three']
     const inside = new Map<string, number>()
     let [runs, overlaps] = [0, 0]
@@ -523,7 +516,8 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     }
     const workers = [...names, ...names].map(worker)
     const flushes = async (): Promise<void> => {
-      for (let i = 0; i < 50; i += 1) {
+      // conditions-script-flush.test.ts does so as often as it can.
+      for (let i = 0; i < 10; i += 1) {
         const before = runs
         await rig.admin.script('FLUSH')
         await eventually(() => runs >= before + 3)
@@ -536,7 +530,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
   })
 
   it('300 random operations with random lost replies and late copies: counts are exact after each, nothing stays (I1, I2)', async () => {
-    const random = seeded(enableAutoPipelining ? 7 : 8)
+    const random = seededRandom(enableAutoPipelining ? 7 : 8).next
     const names = ['lock-0', 'lock-1', 'lock-2']
     const owners = new Map<string, number>()
     const copies: Promise<void>[] = []

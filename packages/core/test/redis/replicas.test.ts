@@ -6,7 +6,7 @@ import { acquireScript } from '../../src/scripts/lock.js'
 import { allLuaSources } from './support/all-lua-sources.js'
 import { carrierOf, connectionTo } from './support/carrier.js'
 import { lockKinds } from './support/lock-kinds.js'
-import { nextLoss } from './support/losses.js'
+import { nextLoss } from './support/outcomes.js'
 import { Opened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 

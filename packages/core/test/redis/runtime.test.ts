@@ -8,9 +8,8 @@ const spies = new ProcessSpies()
 afterAll(() => spies.restore())
 
 // Loaded behind the spies, so that what is bound at load is seen.
-const { ManualClock } = await import('@holdfast/faults/harness')
-const { waitBehind } = await import('./support/behind.js')
-const { seeded } = await import('./support/seeded.js')
+const { ManualClock, seededRandom } = await import('@holdfast/faults/harness')
+const { waitBehind } = await import('./support/outcomes.js')
 const { eventually, soon, useRig } = await import('./support/rig.js')
 const rig = useRig()
 // Loading is not running.
@@ -22,7 +21,7 @@ const NAME = 'order:42'
 /** Time that stands still unless a test moves it, and chance from a seed; and what was never asked for. */
 function virtual() {
   const clock = new ManualClock(1_000_000_000)
-  const chance = seeded(26)
+  const chance = seededRandom(26).next
   let ids = 0
   const parts: Runtime = {
     ...{ now: clock.now, wallNow: clock.wallNow, setTimer: clock.setTimer },

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { LockClient } from '../../src/index.js'
 import { getElection } from '../../src/entries/election/index.js'
 import { getShare } from '../../src/entries/share/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { own, useRig } from './support/rig.js'
 
 const rig = useRig()

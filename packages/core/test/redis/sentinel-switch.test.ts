@@ -3,13 +3,13 @@ import { RedisSentinels } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import type { Hold, LockClient, LockClientOptions, LockEvents } from '../../src/index.js'
 import { everyLockKind } from './support/lock-kinds.js'
-import { BELIEVES, belief, nextLoss } from './support/losses.js'
+import { belief, BELIEVES, nextLoss } from './support/outcomes.js'
 import { useOpened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const DOUBTS = { trusted: false, ensured: false, aborted: false }
-const FAIL_OVERS = 3
+const FAIL_OVERS = 2
 const SWITCH_MS = 20_000
 const PAUSE_MS = 20_000
 

@@ -3,7 +3,7 @@ import { RedisSentinels, type RedisServer } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import type { LockClient, LockClientOptions } from '../../src/index.js'
 import { carrierOfSeveral, onNodeRedis } from './support/carrier.js'
-import { BELIEVES, belief, failureOf, nextLoss } from './support/losses.js'
+import { belief, BELIEVES, failureOf, nextLoss } from './support/outcomes.js'
 import { useOpened } from './support/opened.js'
 import { eventually, soon } from './support/rig.js'
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import {
   InvalidArgumentError,
   LockLostError,
@@ -8,10 +8,10 @@ import {
 } from '../../src/index.js'
 import { tombstonePrefix } from '../../src/keys.js'
 import { shorten } from '../../src/scripts/lock.js'
-import { itAtOnce } from './support/at-once.js'
 import { lockKinds, reentrantKinds } from './support/lock-kinds.js'
-import { redLockOf, useNodes } from './support/nodes.js'
-import { eventually, own, useRig } from './support/rig.js'
+import { redLockOf } from './support/nodes.js'
+import { eventually } from './support/rig.js'
+import { describe, it, itAtOnce, own, useNodes, useRig } from './support/together.js'
 
 // Much less than a lease, and longer than any stand-still of a machine that is busy with other tests.
 const SOON_MS = 3_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { releaseCall } from '../../src/scripts/lock.js'
-import { lostAt } from './support/behind.js'
+import { lostAt } from './support/outcomes.js'
 import { MessageLog } from './support/message-log.js'
 import { own, useRig } from './support/rig.js'
 

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { LockTimeoutError, type LockClient, type SpinLockOptions } from '../../src/index.js'
 import type { Clock } from '../../src/runtime/runtime.js'
 import { systemRuntime } from '../../src/runtime/runtime.js'
-import { failureOf } from './support/losses.js'
+import { failureOf } from './support/outcomes.js'
 import { eventually, sleep, soon } from './support/rig.js'
 import { describe, it, own, useRig } from './support/together.js'
 

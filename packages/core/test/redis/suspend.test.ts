@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { backgroundRuntime, type Clock } from '../../src/runtime/runtime.js'
-import { nextEvent } from './support/behind.js'
-import { BELIEVES, KNOWS_BETTER, belief, nextLoss } from './support/losses.js'
+import { belief, BELIEVES, KNOWS_BETTER, nextEvent, nextLoss } from './support/outcomes.js'
 import { eventually, soon, useRig } from './support/rig.js'
 
 const NAME = 'order:42'

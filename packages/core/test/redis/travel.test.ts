@@ -1,7 +1,8 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { InvalidArgumentError, LockLostError, type Lock, type LockClient } from '../../src/index.js'
 import { adopt, handOver, HandoverGoneError, revoke } from '../../src/entries/travel/index.js'
-import { own, soon, useRig } from './support/rig.js'
+import { soon } from './support/rig.js'
+import { describe, it, own, useRig } from './support/together.js'
 
 const NAME = 'order:42'
 const LONG_MS = 20_000

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { LockClient, LockLostError, RedisUnavailableError, type LockClientOptions } from '../../src/index.js'
 import { acquireScript, releaseScript } from '../../src/scripts/lock.js'
-import { nextEvent } from './support/behind.js'
+import { nextEvent } from './support/outcomes.js'
 import { carrierOf, stateOf } from './support/carrier.js'
 import { JavaClient } from './support/java-client.js'
 import { runsOf } from './support/requests.js'
@@ -371,17 +371,6 @@ describe('Redis goes down before a release', () => {
     const event = await failed
     expect(event).toMatchObject({ lockName: NAME, owner: result })
     expect(event.error).toBeInstanceOf(RedisUnavailableError)
-    await rig.server.restart()
-    await eventually(free)
-  })
-
-  it('withLock: the error of the callback wins over that of the release', async () => {
-    const locks = await rig.client(impatient)
-    const work = locks.getLock(NAME).withLock(async () => {
-      await rig.server.kill()
-      throw new Error('the work failed')
-    })
-    await expect(soon(work)).rejects.toThrow('the work failed')
     await rig.server.restart()
     await eventually(free)
   })

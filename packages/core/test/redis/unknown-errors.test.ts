@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { RedisUnavailableError } from '../../src/index.js'
-import { outcomeOf } from './support/behind.js'
+import { outcomeOf } from './support/outcomes.js'
 import { lockKinds } from './support/lock-kinds.js'
 import { eventually, own, soon, useRig } from './support/rig.js'
 

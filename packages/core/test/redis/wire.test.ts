@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { NotLockOwnerError } from '../../src/index.js'
 import { inspect, renew } from '../../src/scripts/lock.js'
-import { lostAt } from './support/behind.js'
+import { lostAt } from './support/outcomes.js'
 import { JavaClient } from './support/java-client.js'
 import { MessageLog } from './support/message-log.js'
 import { CHANNEL, TOMBSTONE, LEASE_MS, NAME, OTHER, OWNER, plainScripts } from './support/plain-scripts.js'
@@ -208,14 +208,6 @@ describe('together with a Java client', () => {
     const hold = await soon(waiting)
     await expectHash({ [hold.owner]: '1' })
     await hold.release()
-  })
-
-  it('a Java unlock wakes our waiter for a name with braces', async () => {
-    await java.hold('a{b}c', 60_000)
-    const waiting = locks.getLock('a{b}c').acquire()
-    await rig.heard('a{b}c')
-    await java.unlock('a{b}c', 'redisson_lock__channel:a{b}c')
-    await (await soon(waiting)).release()
   })
 
   it('our holder excludes a Java acquire, which reads our lease, and our release lets it in', async () => {

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 
-// The commands of Redisson for an RLock, an RSpinLock and an RFencedLock, replayed from redisson-wire.md 1.3 and 1.9.
+// The commands of Redisson for an RLock and an RFencedLock, replayed from redisson-wire.md 1.3 and 1.9.
 
 const ACQUIRE = `
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
@@ -47,10 +47,5 @@ export class JavaClient {
   /** Its last unlock, and its forceUnlock. */
   async unlock(name: string, channel = `redisson_lock__channel:{${name}}`): Promise<void> {
     await this.redis.multi().del(name).publish(channel, '0').exec()
-  }
-
-  /** The last unlock of its RSpinLock, which tells nobody. */
-  async unlockSpinLock(name: string): Promise<void> {
-    await this.redis.del(name)
   }
 }

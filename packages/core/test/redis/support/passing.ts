@@ -9,7 +9,7 @@ import {
 import { acquireFencedScript } from '../../../src/scripts/fenced-lock.js'
 import { acquireScript, releaseScript, renameScript, renewScript } from '../../../src/scripts/lock.js'
 import { scriptsRunBy } from './carrier.js'
-import { waitBehind } from './behind.js'
+import { waitBehind } from './outcomes.js'
 import { eventually, type Rig } from './rig.js'
 import { SlowClock } from './slow-clock.js'
 

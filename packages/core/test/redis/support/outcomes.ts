@@ -1,6 +1,8 @@
 import type { Hold, LockClient, LockEvents } from '../../../src/index.js'
 import { eventually, soon, type Rig } from './rig.js'
 
+// Waits of callers, and the ends of their calls and holds.
+
 /** A caller that waits for a lock that is held, once it has subscribed. */
 export async function waitBehind<T = Hold>(
   rig: Pick<Rig, 'heard'>,
@@ -45,3 +47,34 @@ export async function renewed(hold: Pick<Hold, 'lossError' | 'trustedForMs'>): P
 export function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   return soon(call).catch((error: unknown) => error)
 }
+
+/** The next loss that a client reports, and when, on the clock of `performance.now`. */
+export async function nextLoss(locks: LockClient, withinMs?: number) {
+  const event = await nextEvent(locks, 'lost', withinMs)
+  return { event, atMs: performance.now() }
+}
+
+/** How a call failed; fails itself when it did not. */
+export async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  let result: unknown
+  try {
+    result = await soon(call)
+  } catch (error) {
+    return error
+  }
+  throw new Error(`It did not fail, but gave ${String(result)}`)
+}
+
+/** The view of a holder that looks right now. */
+export function belief(hold: Hold): { trusted: boolean; ensured: boolean; aborted: boolean } {
+  let ensured = true
+  try {
+    hold.ensure()
+  } catch {
+    ensured = false
+  }
+  return { trusted: hold.trustedForMs > 0, ensured, aborted: hold.signal.aborted }
+}
+
+export const BELIEVES = { trusted: true, ensured: true, aborted: false }
+export const KNOWS_BETTER = { trusted: false, ensured: false, aborted: true }
