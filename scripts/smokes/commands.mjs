@@ -17,7 +17,7 @@ export const COMMANDS = {
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },
-  simulate: { step: 'scripts/simulate.mjs --minutes 5' },
+  simulate: { step: 'scripts/simulate.mjs --minutes 20' },
   'test:runtimes': { step: 'scripts/runtimes/main.mjs --smoke --only node-24' },
   'test:servers': { step: 'scripts/servers.mjs --smoke --newest' },
   // On the programs of this machine or the cache; what cannot be had is not run, and said.

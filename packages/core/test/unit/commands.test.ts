@@ -23,7 +23,7 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const steps = read('.ci/run')
   .replaceAll('\\\n', ' ')
   .split('\n')
-  .filter((line) => /^ *(step|together|concerns|besides=)/.test(line))
+  .filter((line) => /^ *(step|together|concerns|besides\+?=)/.test(line))
 
 // Decisions tell of what was measured once; their commands need not be there any more.
 const current = pages.filter((page) => !/^docs\/decisions\/|CHANGELOG|^\.changeset/.test(page))
