@@ -6,8 +6,8 @@ import { ticksOf } from '@holdfast/core/schedule'
 import { Redis } from 'ioredis'
 
 const [PROCESSES, RUNS] = [4, 6]
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
-const redis = new Redis(redisUrl)
+process.env.REDIS_URL ??= 'redis://localhost:6379'
+const redis = new Redis(process.env.REDIS_URL)
 const locks = await LockClient.connect(redis)
 const forget = () => redis.del('holdfast:ticks:{cron-fleet}')
 await forget()
@@ -17,10 +17,7 @@ let enough
 const done = new Promise((resolve) => (enough = resolve))
 
 const start = (_, i) => {
-  const env = { ...process.env, REDIS_URL: redisUrl }
-  const service = fork(new URL('./service.mjs', import.meta.url), [`service-${i + 1}`, String(i % 2)], {
-    env,
-  })
+  const service = fork(new URL('./service.mjs', import.meta.url), [`service-${i + 1}`, String(i % 2)])
   service.on('message', ({ ran, missed }) => {
     runs += 1
     if (runs === 3) {

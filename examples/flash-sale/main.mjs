@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { Redis } from 'ioredis'
 
 const [SHOPS, ORDERS, STOCK] = [4, 60, 10]
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
+process.env.REDIS_URL ??= 'redis://localhost:6379'
 const database = await PGlite.create()
 await database.exec(`
   CREATE TABLE items (id text PRIMARY KEY, stock int NOT NULL, fence bigint NOT NULL DEFAULT 0);
@@ -13,9 +13,7 @@ await database.exec(`
 
 /** A shop of its own process. Its SQL is run here: PGlite is a PostgreSQL for one process. */
 const open = async (item) => {
-  const shop = fork(new URL('./shop.mjs', import.meta.url), [item], {
-    env: { ...process.env, REDIS_URL: redisUrl },
-  })
+  const shop = fork(new URL('./shop.mjs', import.meta.url), [item])
   shop.on('message', async ({ id, sql, params }) => {
     if (id === undefined) return
     const { rows, affectedRows } = await database.query(sql, params)
@@ -46,7 +44,7 @@ const unguarded = await sell('unguarded')
 const guarded = await sell('guarded')
 await database.close()
 
-const redis = new Redis(redisUrl)
+const redis = new Redis(process.env.REDIS_URL)
 const left = await redis.keys('*flash-sale*')
 if (left.length > 0) await redis.del(...left)
 redis.disconnect()

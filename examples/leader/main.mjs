@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient } from '@holdfast/core'
 import { getElection } from '@holdfast/core/election'
+import { Redis } from 'ioredis'
 
 const NAMES = ['worker-1', 'worker-2', 'worker-3']
 const [TERM_MS, COLUMN_MS] = [500, 100]
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
-const locks = await LockClient.connect(redisUrl, { clientName: 'follower' })
+process.env.REDIS_URL ??= 'redis://localhost:6379'
+const locks = await LockClient.connect(process.env.REDIS_URL, { clientName: 'follower' })
 const election = getElection(locks, 'leader-example')
 // The clock that all processes of a machine share.
 const clock = () => Number(process.hrtime.bigint()) / 1e6
@@ -21,8 +22,7 @@ const processes = new Map()
 let heard = () => undefined
 
 const start = (name) => {
-  const env = { ...process.env, REDIS_URL: redisUrl }
-  const child = fork(new URL('./candidate.mjs', import.meta.url), [name], { env })
+  const child = fork(new URL('./candidate.mjs', import.meta.url), [name])
   const candidate = { name, child, clientId: undefined }
   processes.set(name, candidate)
   child.on('message', ({ ready, began, ended, at, why }) => {
@@ -99,7 +99,7 @@ for (const { name, token, from, to, end } of terms) {
   console.log(`term ${token}: ${name} from ${Math.round(from)} to ${Math.round(to)} ms, ${end}`)
 }
 
-const redis = await import('ioredis').then(({ Redis }) => new Redis(redisUrl))
+const redis = new Redis(process.env.REDIS_URL)
 await redis.del('holdfast:terms:{leader-example}', 'redisson_lock_token:{leader-example}')
 redis.disconnect()
 await locks.close()

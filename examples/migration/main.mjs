@@ -7,8 +7,8 @@ import { insideOf, picture } from './picture.mjs'
 
 const [FLEET, STEP_MS] = [4, 1_200]
 const LOCKS = { order: 'redlock', report: 'redis-semaphore' }
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
-const redis = new Redis(redisUrl)
+process.env.REDIS_URL ??= 'redis://localhost:6379'
+const redis = new Redis(process.env.REDIS_URL)
 
 const clear = async () => {
   const left = await redis.keys('*migration:*')
@@ -18,9 +18,7 @@ const clear = async () => {
 const processes = []
 const deploy = async (version) => {
   const id = String(processes.length + 1)
-  const child = fork(new URL('./service.mjs', import.meta.url), [version, id], {
-    env: { ...process.env, REDIS_URL: redisUrl },
-  })
+  const child = fork(new URL('./service.mjs', import.meta.url), [version, id])
   const deployed = { id, version, child, startedAt: 0, killedAt: undefined }
   processes.push(deployed)
   await once(child, 'message')

@@ -7,8 +7,8 @@ import { Provider } from './provider.mjs'
 const [PROCESSES, REQUESTS, KILLS_OF_EACH] = [10, 40, 3]
 const STEPS = ['before', 'between', 'after']
 const STORED = 'refresh-token:stored'
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
-const redis = new Redis(redisUrl)
+process.env.REDIS_URL ??= 'redis://localhost:6379'
+const redis = new Redis(process.env.REDIS_URL)
 const forget = async () => {
   const left = await redis.keys('*refresh-token*')
   if (left.length > 0) await redis.del(...left)
@@ -23,8 +23,7 @@ const run = async (way, plan) => {
   const counts = { requests: 0, kills: 0, lost: 0 }
   const ended = []
   const start = () => {
-    const env = { ...process.env, REDIS_URL: redisUrl }
-    const service = fork(new URL('./service.mjs', import.meta.url), [way, url, String(REQUESTS)], { env })
+    const service = fork(new URL('./service.mjs', import.meta.url), [way, url, String(REQUESTS)])
     services.set(service.pid, service)
     service.on('message', () => (counts.requests += 1))
     const exit = once(service, 'exit').then(([code]) => {

@@ -5,7 +5,7 @@ import { getShare } from '@holdfast/core/share'
 import { Redis } from 'ioredis'
 
 const [way, providerUrl, requests] = process.argv.slice(2)
-const redis = new Redis(process.env.REDIS_URL ?? 'redis://localhost:6379')
+const redis = new Redis(process.env.REDIS_URL)
 const locks = await LockClient.connect(redis)
 const STORED = 'refresh-token:stored'
 const [TOKEN_LIVES_MS, LEASE_MS, PAUSE_MS] = [150, 1_500, 15]

@@ -4,13 +4,12 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 
 const [PROCESSES, EACH] = [4, 50]
-const redisUrl = process.env.REDIS_URL ?? 'redis://localhost:6379'
-const redis = new Redis(redisUrl)
+process.env.REDIS_URL ??= 'redis://localhost:6379'
+const redis = new Redis(process.env.REDIS_URL)
 
 const write = async (way) => {
-  const args = [way, String(EACH)]
   const writers = Array.from({ length: PROCESSES }, () =>
-    fork(new URL('./writer.mjs', import.meta.url), args, { env: { ...process.env, REDIS_URL: redisUrl } }),
+    fork(new URL('./writer.mjs', import.meta.url), [way, String(EACH)]),
   )
   await Promise.all(writers.map((writer) => once(writer, 'exit')))
   const comments = (await redis.lrange(`sequence:${way}:comments`, 0, -1)).map((text) => JSON.parse(text))
