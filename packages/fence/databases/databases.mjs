@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { chmod, chown, mkdir } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '@holdfast/faults/harness'
 import { run, works } from '../../../scripts/redis/run.mjs'
 
 const LIMIT_MS = 120_000
@@ -12,15 +13,6 @@ const TABLES = [
   'CREATE TABLE things (id INT PRIMARY KEY, value INT NOT NULL)',
   'INSERT INTO things VALUES (1, 0)',
 ]
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const idOf = async (flag, user) => Number(await run('id', [flag, user]))
 
@@ -37,30 +29,22 @@ const asUser = async (user) => {
   return process.getuid?.() === 0 ? { uid, gid } : {}
 }
 
-const ended = (child) =>
-  child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : once(child, 'exit')
-
-const succeeded = async (program, args, setting) => {
-  const child = spawn(program, args, { stdio: 'ignore', ...setting })
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${program} ${args.join(' ')} failed with code ${code}`)
-}
-
 /** Starts a server, and waits until a client answers. */
 const started = async (program, args, setting, isReady) => {
   const child = spawn(program, args, { stdio: 'ignore', ...setting })
+  const ended = once(child, 'exit')
   const startedAt = performance.now()
   while (!(await isReady())) {
     if (child.exitCode !== null || performance.now() - startedAt > LIMIT_MS) {
       child.kill('SIGKILL')
       throw new Error(`${program} does not answer`)
     }
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await sleep(200)
   }
   return async () => {
     // Fast shutdown of PostgreSQL; MariaDB does the same for it.
     child.kill(/postgres$/.test(program) ? 'SIGINT' : 'SIGTERM')
-    await ended(child)
+    await ended
   }
 }
 
@@ -70,7 +54,7 @@ const startPostgres = async (folder) => {
   const [data, port] = [join(folder, 'postgres'), await freePort()]
   await mkdir(data)
   if (setting.uid !== undefined) await chown(data, setting.uid, setting.gid)
-  await succeeded(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-N'], setting)
+  await run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-N'], setting)
   const options = ['-D', data, '-p', `${port}`, '-c', 'listen_addresses=127.0.0.1']
   const quick = ['-c', 'max_connections=200', '-c', `unix_socket_directories=${data}`, '-c', 'fsync=off']
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -87,7 +71,7 @@ const startMariadb = async (folder) => {
   await mkdir(data)
   if (setting.uid !== undefined) await chown(data, setting.uid, setting.gid)
   const install = ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal']
-  await succeeded('mariadb-install-db', [...install, '--skip-test-db'], setting)
+  await run('mariadb-install-db', [...install, '--skip-test-db'], setting)
   const socket = join(data, 's.sock')
   const options = ['--no-defaults', `--datadir=${data}`, `--port=${port}`, `--socket=${socket}`]
   const quick = ['--bind-address=127.0.0.1', '--innodb-flush-log-at-trx-commit=0', '--max-connections=200']

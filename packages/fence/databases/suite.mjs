@@ -186,36 +186,34 @@ for (const [title, open] of Object.entries(LIBRARIES)) {
   }
 }
 
+/** A database whose transaction answers at once. */
+const sqliteOf = (db, transaction) => ({
+  db,
+  transaction,
+  send: (tx, statement) => tx.prepare(statement)[/^SELECT/.test(statement) ? 'all' : 'run'](),
+  close: () => db.close(),
+})
+
 /** Libraries that answer at once: the fence is no promise, and cannot be. */
 const SYNCHRONOUS = {
   'better-sqlite3': async (file) => {
     const { default: Database } = await import('better-sqlite3')
     const db = new Database(file, { timeout: 50 })
-    return {
-      db,
-      transaction: (work) => db.transaction(() => work(db)).deferred(),
-      send: (tx, statement) => tx.prepare(statement)[/^SELECT/.test(statement) ? 'all' : 'run'](),
-      close: () => db.close(),
-    }
+    return sqliteOf(db, (work) => db.transaction(() => work(db)).deferred())
   },
   'node-sqlite': async (file) => {
     const { DatabaseSync } = await import('node:sqlite')
     const db = new DatabaseSync(file, { timeout: 50 })
-    return {
-      db,
-      transaction: (work) => {
-        db.exec('BEGIN')
-        try {
-          work(db)
-          db.exec('COMMIT')
-        } catch (error) {
-          db.exec('ROLLBACK')
-          throw error
-        }
-      },
-      send: (tx, statement) => tx.prepare(statement)[/^SELECT/.test(statement) ? 'all' : 'run'](),
-      close: () => db.close(),
-    }
+    return sqliteOf(db, (work) => {
+      db.exec('BEGIN')
+      try {
+        work(db)
+        db.exec('COMMIT')
+      } catch (error) {
+        db.exec('ROLLBACK')
+        throw error
+      }
+    })
   },
   drizzle: async (file) => {
     const [{ drizzle }, { sql }] = [await import('drizzle-orm/better-sqlite3'), await import('drizzle-orm')]
