@@ -1,5 +1,5 @@
 // The tables of docs/servers.md, docs/clients.md and docs/schedule.md: each row runs the real thing, and fails when its answer
-// is not the cell of the page.
+// is not the cell of the page. The last column, what follows from a row, is written on the page alone.
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -61,9 +61,10 @@ const tablesOf = ({ rows, columns, last }, cells) =>
     inRow(['', ...columns, last].map(() => '---')),
     ...rows
       .filter((row) => row.group === group)
-      .map(({ what, follows }) =>
-        inRow([what, ...columns.map((each) => cells.get(what)?.get(each) ?? NOT_RUN), follows]),
-      ),
+      .map(({ what }) => {
+        const known = cells.get(what)
+        return inRow([what, ...columns.map((each) => known?.get(each) ?? NOT_RUN), known?.get(last) ?? ''])
+      }),
   ])
 
 const limited = async (work) => {

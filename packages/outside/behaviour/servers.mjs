@@ -1,7 +1,8 @@
 // Facts about servers that matter to locks. A lock is a hash `x` with one field, as Holdfast's, unless a row says otherwise.
+import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RedisCluster, RedisServer } from '@holdfast/faults/harness'
+import { RedisCluster, RedisServer, replicationInfo } from '@holdfast/faults/harness'
 import { Redis } from 'ioredis'
 import { serverBinary } from '../../../scripts/servers/server-binary.mjs'
 
@@ -32,9 +33,7 @@ const serverOf = async (column) => {
         binary: path,
         args: [
           ...(column === 'Redis 6.2' ? [] : ['--enable-debug-command', 'yes']),
-          '--repl-diskless-sync-delay',
-          '0',
-          ...args,
+          ...['--repl-diskless-sync-delay', '0', ...args],
         ],
       })
     running.set(column, { path, start, main: await start('--notify-keyspace-events', 'KEA') })
@@ -75,12 +74,10 @@ export const open = async (column) => {
       const replicaOf = async (server, begin = started) => {
         const replica = await begin('--replicaof', '127.0.0.1', String(server.port))
         for (let i = 0; i < 100; i += 1) {
-          const [ours, theirs] = await Promise.all(
-            [replica, server].map((each) => each.command('INFO', 'replication')),
-          )
+          const [ours, theirs] = await Promise.all([replica, server].map(replicationInfo))
           // The primary counts it, and fails over to it, a moment after its link is up.
-          if (/master_link_status:up/.test(String(ours)) && /state=online/.test(String(theirs)))
-            return replica
+          const isOnline = /state=online/.test(theirs.get('slave0'))
+          if (ours.get('master_link_status') === 'up' && isOnline) return replica
           await sleep(50)
         }
         return null
@@ -100,13 +97,13 @@ export const open = async (column) => {
             await primary.command('WAIT', '1', '1000')
             // Once a second it acknowledges everything, also what WAIT itself has sent.
             const isAcknowledged = async () => {
-              const info = String(await primary.command('INFO', 'replication'))
-              return /slave0:.*offset=(\d+)/.exec(info)?.[1] === /master_repl_offset:(\d+)/.exec(info)?.[1]
+              const info = await replicationInfo(primary)
+              return info.get('slave0')?.includes(`,offset=${info.get('master_repl_offset')},`)
             }
             for (let i = 0; i < 100 && !(await isAcknowledged()); i += 1) await sleep(50)
             await replica.pause()
             ends.unshift(() => replica.resume())
-            return { primary, replica }
+            return primary
           },
           /** A client of a replica, after a lock has ended that the primary does not delete. */
           withEndedLock: async () => {
@@ -166,11 +163,10 @@ const named = (events) => events.map(({ event }) => event).join(', ')
 /** A script that is busy for some 300 ms by counting: on servers that stop the clock in scripts TIME does not end it. */
 const LOOP = 'local n = 0 for i = 1, 40000000 do n = n + i % 7 end'
 const counted = (left) => (left > 900 ? 'from its own time' : "from the script's begin")
-const unlessUnknown = async (redis, command) => {
+const stepIf = async (redis, command, work) => {
   const [info] = await redis.call('COMMAND', 'INFO', command)
-  return info ? null : 'no such command'
+  return info ? work() : 'no such command'
 }
-const stepIf = (redis, command, work) => unlessUnknown(redis, command).then((missing) => missing ?? work())
 const manyLocks = (redis, prefix, count, tail) =>
   redis.eval(
     `for i = 1, ${count} do local k = KEYS[1] .. i redis.call('hset', k, ARGV[1], 1) ${tail} end`,
@@ -197,73 +193,65 @@ const waits = async (work, ms) => {
   )
   return (await Promise.race([done, sleep(ms, false)])) ? 'at once' : 'waits'
 }
+/** A client of a user that may use keys that begin with x, and channels that begin with c. */
+const restricted = async (redis, connect) => {
+  await redis.call('ACL', 'SETUSER', 'u', 'reset', 'resetchannels', 'on', '>p', '+@all', '~x*', '&c*')
+  return connect({ username: 'u', password: 'p' })
+}
+/** Rows of a command that some releases do not have. */
+const ofCommand = (command, rows) =>
+  Object.entries(rows).map(([what, run]) => ({
+    what,
+    run: (tools) => stepIf(tools.redis, command, () => run(tools)),
+  }))
+const setAndWait = async (redis) => {
+  const [, [, counted]] = await redis.multi().set('a', 1).call('WAIT', 1, 500).exec()
+  return counted
+}
+/** Sends something while a FAILOVER waits for a replica that stands still. */
+const whileFailingOver = async ({ primary, replica, clientOf, send }) => {
+  const redis = clientOf(primary)
+  await redis.ping()
+  await replica.pause()
+  await redis.set('a', 1)
+  const to = ['FAILOVER', 'TO', '127.0.0.1', String(replica.port), 'TIMEOUT', '8000']
+  const asked = await told(clientOf(primary).call(...to))
+  return asked === 'OK' ? send(redis) : asked
+}
 const onCluster = (column, work) => (CLUSTERS.includes(column) ? work() : 'not run')
 
 export const rows = [
   ...[
-    {
-      what: '`WAIT 1 500` behind a write, on a new connection, the only replica stopped',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        const redis = clientOf(primary)
+    ...Object.entries({
+      '`WAIT 1 500` behind a write, on a new connection, the only replica stopped': async (redis) => {
         await redis.set('a', 1)
         return told(redis.call('WAIT', 1, 500))
       },
-      follows:
-        'a plain `WAIT` is the only form that waits; Holdfast sends it behind its write, on that connection',
-    },
-    {
-      what: '`MULTI`, `SET`, `WAIT 1 500`, `EXEC` there, all writes before it acknowledged: what WAIT counts',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        const [, [, counted]] = await clientOf(primary).multi().set('a', 1).call('WAIT', 1, 500).exec()
-        return counted
+      '`MULTI`, `SET`, `WAIT 1 500`, `EXEC` there, all writes before it acknowledged: what WAIT counts':
+        setAndWait,
+      'the same behind a write of another connection that no replica acknowledged': async (redis, other) => {
+        await other.set('b', 1)
+        return setAndWait(redis)
       },
-      follows:
-        'in a transaction WAIT proves nothing: it never waits, and counts what was acknowledged before',
-    },
-    {
-      what: 'the same behind a write of another connection that no replica acknowledged',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        await clientOf(primary).set('b', 1)
-        const [, [, counted]] = await clientOf(primary).multi().set('a', 1).call('WAIT', 1, 500).exec()
-        return counted
-      },
-      follows: 'from 7.4 on it counts a replica that lacks an earlier write',
-    },
-    {
-      what: '`WAIT 1 500` in a script that has written, there',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        return told(
-          clientOf(primary).eval("redis.call('set', KEYS[1], 1) return redis.call('wait', 1, 500)", 1, 'a'),
-        )
-      },
-      follows: 'a script cannot wait for replicas',
-    },
-    {
-      what: '`WAIT 1 300` after a script that only reads, on a new connection, behind a write of another one, there',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        const redis = clientOf(primary)
-        await clientOf(primary).set('a', 1)
-        await redis.eval("return redis.call('hget', KEYS[1], 'f')", 1, 'x')
-        return told(redis.call('WAIT', 1, 300))
-      },
-      follows:
-        'a new connection has written nothing: an acknowledgement asked for there is none of an earlier write. Each script of Holdfast that changes a lock writes',
-    },
-    {
-      what: '`WAIT 1 300` after a `PUBLISH`, there',
-      run: async ({ withStoppedReplica, clientOf }) => {
-        const { primary } = await withStoppedReplica()
-        const redis = clientOf(primary)
+      '`WAIT 1 500` in a script that has written, there': (redis) =>
+        told(redis.eval("redis.call('set', KEYS[1], 1) return redis.call('wait', 1, 500)", 1, 'a')),
+      '`WAIT 1 300` after a script that only reads, on a new connection, behind a write of another one, there':
+        async (redis, other) => {
+          await other.set('a', 1)
+          await redis.eval("return redis.call('hget', KEYS[1], 'f')", 1, 'x')
+          return told(redis.call('WAIT', 1, 300))
+        },
+      '`WAIT 1 300` after a `PUBLISH`, there': async (redis) => {
         await redis.publish('c', 'm')
         return told(redis.call('WAIT', 1, 300))
       },
-      follows: 'a message counts as a write',
-    },
+    }).map(([what, ask]) => ({
+      what,
+      run: async ({ withStoppedReplica, clientOf }) => {
+        const primary = await withStoppedReplica()
+        return ask(clientOf(primary), clientOf(primary))
+      },
+    })),
     {
       what: '`WAIT 1 1000` behind a lock, with a replica of Redis 7.0',
       run: async ({ redis, hold, replicaIn }) => {
@@ -273,12 +261,10 @@ export const rows = [
         await hold(redis)
         return told(redis.call('WAIT', 1, 1_000))
       },
-      follows: 'an older replica acknowledges as long as it can read what it is sent',
     },
     {
       what: '`WAITAOF 1 0 500` with `appendonly no`',
       run: ({ redis }) => stepIf(redis, 'waitaof', () => told(redis.call('WAITAOF', 1, 0, 500))),
-      follows: 'Holdfast counts replicas, not files',
     },
   ].map((row) => ({ group: 'Replicas that acknowledge', ...row })),
   ...[
@@ -291,8 +277,6 @@ export const rows = [
             .eval(`${LOOP} redis.call('set', KEYS[1], 1, 'PX', 1000)`, 1, 'a')
             .then(() => redis.pttl('a')),
         ),
-      follows:
-        'a holder counts a lease from when it *sent* the command, as Holdfast does; a busy script shortens it',
     },
     {
       what: '`SET … PX 1000` behind that script, in `MULTI`',
@@ -300,7 +284,6 @@ export const rows = [
         await redis.multi().eval(LOOP, 0).set('a', 1, 'PX', 1000).exec()
         return counted(await redis.pttl('a'))
       },
-      follows: 'the same for a transaction',
     },
     {
       what: 'a lock whose lease ends while a script runs: `exists` at its end',
@@ -310,7 +293,6 @@ export const rows = [
           redis.eval(`redis.call('exists', KEYS[1]) ${LOOP} return redis.call('exists', KEYS[1])`, 1, 'x'),
         )
       },
-      follows: 'a script sees one moment: nothing expires inside it',
     },
     {
       what: '`PEXPIRE x 0`: the event',
@@ -322,7 +304,6 @@ export const rows = [
         await sleep(50)
         return named(events)
       },
-      follows: 'who waits for `expired` events misses locks that end by a time of 0 on Redis',
     },
     {
       what: '`RENAME` of the lock onto a key without a time: `PTTL` is that of the lock',
@@ -333,7 +314,6 @@ export const rows = [
         await redis.rename('x', 'y')
         return (await redis.pttl('y')) > 29_000
       },
-      follows: 'a lock can be moved over another one, whose holder is not told',
     },
     {
       what: '`RESTORE y 0` of the `DUMP` of a lock: `PTTL y`',
@@ -343,37 +323,28 @@ export const rows = [
         await redis.restore('y', 0, await redis.dumpBuffer('x'))
         return redis.pttl('y')
       },
-      follows: 'a copy of a lock lives for ever: copy tools must carry the time (`RESTORE … ABSTTL`)',
     },
   ].map((row) => ({ group: 'Leases', ...row })),
   ...[
-    {
-      what: 'the only field of a lock has a time of 100 ms, the key one of 30 s: `EXISTS` after 500 ms',
-      run: ({ redis, hold }) =>
-        stepIf(redis, 'hpexpire', async () => {
-          await hold(redis)
-          await redis.call('HPEXPIRE', 'x', 100, 'FIELDS', 1, OWNER)
-          await sleep(500)
-          return redis.exists('x')
-        }),
-      follows: 'a field time ends a lock early, without an `expired` event (next row). Holdfast sets none',
-    },
-    {
-      what: 'the events of that end (`notify-keyspace-events KEA`)',
-      run: ({ redis, hold, connect }) =>
-        stepIf(redis, 'hpexpire', async () => {
-          await hold(redis)
-          const events = await eventsOf(connect)
-          await redis.call('HPEXPIRE', 'x', 100, 'FIELDS', 1, OWNER)
-          await sleep(500)
-          return named(events.filter(({ event }) => event !== 'hexpire'))
-        }),
-      follows: 'waiters of a lock with field times find out by their own tries',
-    },
-    {
-      what: 'the field has ended, active expiry is off: `HLEN` and `EXISTS` in one script behind `HEXISTS`',
-      run: ({ redis, hold }) =>
-        stepIf(redis, 'hpexpire', async () => {
+    ...ofCommand('hpexpire', {
+      'the only field of a lock has a time of 100 ms, the key one of 30 s: `EXISTS` after 500 ms': async ({
+        redis,
+        hold,
+      }) => {
+        await hold(redis)
+        await redis.call('HPEXPIRE', 'x', 100, 'FIELDS', 1, OWNER)
+        await sleep(500)
+        return redis.exists('x')
+      },
+      'the events of that end (`notify-keyspace-events KEA`)': async ({ redis, hold, connect }) => {
+        await hold(redis)
+        const events = await eventsOf(connect)
+        await redis.call('HPEXPIRE', 'x', 100, 'FIELDS', 1, OWNER)
+        await sleep(500)
+        return named(events.filter(({ event }) => event !== 'hexpire'))
+      },
+      'the field has ended, active expiry is off: `HLEN` and `EXISTS` in one script behind `HEXISTS`':
+        async ({ redis, hold }) => {
           await hold(redis)
           await redis.call('DEBUG', 'SET-ACTIVE-EXPIRE', 0)
           try {
@@ -385,42 +356,28 @@ export const rows = [
           } finally {
             await redis.call('DEBUG', 'SET-ACTIVE-EXPIRE', 1)
           }
-        }),
-      follows: 'on Valkey a lock may exist without a live field for up to 0.1 s. Holdfast counts it as free',
-    },
-    {
-      what: 'the time of a field after `HINCRBY` (re-entry), and after `HSET`',
-      run: ({ redis, hold }) =>
-        stepIf(redis, 'hpexpire', async () => {
-          await hold(redis)
-          await redis.call('HPEXPIRE', 'x', 20_000, 'FIELDS', 1, OWNER)
-          await redis.hincrby('x', OWNER, 1)
-          const [kept] = await redis.call('HPTTL', 'x', 'FIELDS', 1, OWNER)
-          await redis.hset('x', OWNER, 2)
-          const [left] = await redis.call('HPTTL', 'x', 'FIELDS', 1, OWNER)
-          return `${kept > 0 ? 'kept' : 'gone'}, ${left > 0 ? 'kept' : 'gone'}`
-        }),
-      follows: 'a count that is set by `HSET`, as Holdfast does, drops a field time',
-    },
-    {
-      what: '`HSETEX x FNX` by a second owner: reply, and fields of the lock',
-      run: ({ redis }) =>
-        stepIf(redis, 'hsetex', async () => {
-          await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, OWNER, 1)
-          const reply = await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, 'other:2', 1)
-          return `${reply}, ${await redis.hlen('x')}`
-        }),
-      follows: 'FNX is about its own field: **it is no lock**, both own it',
-    },
-    {
-      what: '`HSETEX x NX` by a second owner',
-      run: ({ redis }) =>
-        stepIf(redis, 'hsetex', async () => {
-          await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, OWNER, 1)
-          return told(redis.call('HSETEX', 'x', 'NX', 'PX', 30_000, 'FIELDS', 1, 'other:2', 1))
-        }),
-      follows: 'NX is about the key, where it exists',
-    },
+        },
+      'the time of a field after `HINCRBY` (re-entry), and after `HSET`': async ({ redis, hold }) => {
+        await hold(redis)
+        await redis.call('HPEXPIRE', 'x', 20_000, 'FIELDS', 1, OWNER)
+        await redis.hincrby('x', OWNER, 1)
+        const [kept] = await redis.call('HPTTL', 'x', 'FIELDS', 1, OWNER)
+        await redis.hset('x', OWNER, 2)
+        const [left] = await redis.call('HPTTL', 'x', 'FIELDS', 1, OWNER)
+        return `${kept > 0 ? 'kept' : 'gone'}, ${left > 0 ? 'kept' : 'gone'}`
+      },
+    }),
+    ...ofCommand('hsetex', {
+      '`HSETEX x FNX` by a second owner: reply, and fields of the lock': async ({ redis }) => {
+        await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, OWNER, 1)
+        const reply = await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, 'other:2', 1)
+        return `${reply}, ${await redis.hlen('x')}`
+      },
+      '`HSETEX x NX` by a second owner': async ({ redis }) => {
+        await redis.call('HSETEX', 'x', 'FNX', 'PX', 30_000, 'FIELDS', 1, OWNER, 1)
+        return told(redis.call('HSETEX', 'x', 'NX', 'PX', 30_000, 'FIELDS', 1, 'other:2', 1))
+      },
+    }),
     {
       what: '`MEMORY USAGE` of a lock, in steps of 64 bytes: with a key time; with a field time instead',
       run: async ({ redis, hold }) => {
@@ -435,19 +392,15 @@ export const rows = [
         })
         return `${usual}; ${own}`
       },
-      follows: 'Valkey stores a hash with a field time as a table',
     },
-    {
-      what: '`OBJECT ENCODING` of it after `HPERSIST`',
-      run: ({ redis, hold }) =>
-        stepIf(redis, 'hpexpire', async () => {
-          await hold(redis)
-          await redis.call('HPEXPIRE', 'x', 30_000, 'FIELDS', 1, OWNER)
-          await redis.call('HPERSIST', 'x', 'FIELDS', 1, OWNER)
-          return redis.object('ENCODING', 'x')
-        }),
-      follows: 'there is no way back to the small form',
-    },
+    ...ofCommand('hpexpire', {
+      '`OBJECT ENCODING` of it after `HPERSIST`': async ({ redis, hold }) => {
+        await hold(redis)
+        await redis.call('HPEXPIRE', 'x', 30_000, 'FIELDS', 1, OWNER)
+        await redis.call('HPERSIST', 'x', 'FIELDS', 1, OWNER)
+        return redis.object('ENCODING', 'x')
+      },
+    }),
   ].map((row) => ({ group: 'Locks with times of fields', ...row })),
   ...[
     {
@@ -459,8 +412,6 @@ export const rows = [
         while (events.length < 30_000 && Date.now() < at + 12_000) await sleep(50)
         return `${events.length < 30_000 ? `${events.length} of 30,000` : 'all'}, ${events.at(-1).at - at > 100 ? 'more than 0.1 s' : 'less'}`
       },
-      follows:
-        'an `expired` event is no clock. Holdfast wakes by messages, and by the end of the lease as Redis last told it',
     },
     {
       what: '1,000 locks end 1 ms apart: events that come after one that was due later',
@@ -478,7 +429,6 @@ export const rows = [
         })
         return late.length > 500 ? 'most' : late.length > 0 ? 'some' : 'none'
       },
-      follows: 'events do not come in the order of the ends',
     },
     {
       what: '20 locks of 200 ms among 100,000 of an hour, which nobody asks for: events within 3 s',
@@ -489,8 +439,6 @@ export const rows = [
         await sleep(3_200)
         return events.length < 10 ? 'fewer than 10 of 20' : '10 or more of 20'
       },
-      follows:
-        'where most keys have long to live, the end of a lock may be told late, or only when somebody asks',
     },
     {
       what: 'a lock has ended on the primary, which has not deleted it: `EXISTS`, `DBSIZE` on a replica',
@@ -498,7 +446,6 @@ export const rows = [
         const asked = await withEndedLock()
         return `${await asked.exists('x')}, ${await asked.dbsize()}`
       },
-      follows: 'replicas answer by the clock; counts and `RANDOMKEY` do not',
     },
     {
       what: 'the same, in a script on the replica: `hget`, `pttl`',
@@ -508,7 +455,6 @@ export const rows = [
           "return { tostring(redis.call('hget', KEYS[1], ARGV[1])), redis.call('pttl', KEYS[1]) }"
         return (await asked.eval(script, 1, 'x', OWNER)).join(', ')
       },
-      follows: 'looking at a replica shows no lock that has ended',
     },
   ].map((row) => ({ group: 'Ends of leases', ...row })),
   ...[
@@ -516,30 +462,17 @@ export const rows = [
       what: '1,000 scripts by `EVAL`: how many of them `EVALSHA` finds',
       run: async ({ redis }) => {
         await redis.script('FLUSH')
-        const shas = []
-        for (let i = 0; i < 1_000; i += 1) {
-          await redis.eval(`return ${i}`, 0)
-          shas.push(i)
-        }
-        const { createHash } = await import('node:crypto')
-        const hashes = shas.map((i) => createHash('sha1').update(`return ${i}`).digest('hex'))
+        const scripts = Array.from({ length: 1_000 }, (_, i) => `return ${i}`)
+        for (const script of scripts) await redis.eval(script, 0)
+        const hashes = scripts.map((script) => createHash('sha1').update(script).digest('hex'))
         return (await redis.script('EXISTS', ...hashes)).filter((each) => each === 1).length
       },
-      follows: 'scripts sent by `EVAL` are forgotten; Holdfast answers `NOSCRIPT` by sending the text',
     },
     ...[
-      [
-        '`EVAL` first, then `SCRIPT LOAD`, then 1,000 other `EVAL`s: `EVALSHA`',
-        ['eval', 'load'],
-        'to load what was evaluated before protects nothing on Redis 7.4 and newer',
-      ],
-      [
-        '`SCRIPT LOAD` first, then `EVAL`, then 1,000 others: `EVALSHA`',
-        ['load', 'eval'],
-        'what is loaded first is kept',
-      ],
-    ].map(([what, order, follows]) => ({
-      ...{ what, follows },
+      ['`EVAL` first, then `SCRIPT LOAD`, then 1,000 other `EVAL`s: `EVALSHA`', ['eval', 'load']],
+      ['`SCRIPT LOAD` first, then `EVAL`, then 1,000 others: `EVALSHA`', ['load', 'eval']],
+    ].map(([what, order]) => ({
+      what,
       run: async ({ redis }) => {
         await redis.script('FLUSH')
         let sha
@@ -558,7 +491,6 @@ export const rows = [
         const replies = await redis.multi().set('a', 1).evalsha('0'.repeat(40), 0).set('b', 1).exec()
         return replies.map(([error, value]) => (error ? codeOf(error) : value)).join(', ')
       },
-      follows: 'the rest of the transaction runs: load scripts before a transaction',
     },
     {
       what: '`PUBLISH` in `EVAL_RO`',
@@ -567,7 +499,6 @@ export const rows = [
         stepIf(redis, 'eval_ro', () =>
           told(redis.call('EVAL_RO', "return redis.call('publish', 'c', 'm')", 0)),
         ),
-      follows: 'a message is a write',
     },
     {
       what: 'a script publishes to the channel of its own RESP3 connection: which comes first',
@@ -580,7 +511,6 @@ export const rows = [
         )
         return text.startsWith('>') ? 'the message' : 'the reply'
       },
-      follows: 'Holdfast listens on a connection of its own',
     },
   ].map((row) => ({ group: 'Scripts', ...row })),
   ...[
@@ -599,7 +529,6 @@ export const rows = [
           ),
         )
       },
-      follows: 'memory is looked at until the first write: a release may write what it grants',
     },
     {
       what: 'a script whose first write needs memory, there',
@@ -608,7 +537,6 @@ export const rows = [
         await redis.call('CONFIG', 'SET', 'maxmemory', '1')
         return told(redis.eval("redis.call('hset', KEYS[1], 'f', 1)", 1, 'y'))
       },
-      follows: 'an acquire is refused whole',
     },
     {
       what: 'a script with `#!lua` that only reads, there',
@@ -617,7 +545,6 @@ export const rows = [
         await redis.call('CONFIG', 'SET', 'maxmemory', '1')
         return told(redis.eval("#!lua\nreturn redis.call('get', KEYS[1])", 1, 'y'))
       },
-      follows: 'Holdfast sends scripts without that line: a release must run',
     },
     {
       what: '`min-replicas-to-write 1` without a replica: `PUBLISH`; `DEL` of a missing key',
@@ -626,7 +553,6 @@ export const rows = [
         await redis.call('CONFIG', 'SET', 'min-replicas-to-write', '1')
         return `${await told(redis.publish('c', 'm'))}; ${await told(redis.del('none'))}`
       },
-      follows: 'a release fails there, its message alone would not',
     },
     {
       what: 'a script that reads, then writes, there: which call is refused',
@@ -636,7 +562,6 @@ export const rows = [
           "redis.call('get', KEYS[1]) local r = redis.pcall('set', KEYS[1], 1) return r.err and string.match(r.err, '%u+') or 'none'"
         return told(redis.eval(script, 1, 'y'))
       },
-      follows: 'refused at the first write: nothing is half done',
     },
     {
       what: '`CLIENT PAUSE … WRITE`: a script that only reads; `PUBLISH`; `EVAL_RO`',
@@ -653,7 +578,6 @@ export const rows = [
           ])
         ).join('; ')
       },
-      follows: 'a pause of writes holds up every lock call and every message; `verify()` too',
     },
     {
       what: 'a lease ends during such a pause: `EXISTS` then; when the `expired` event comes',
@@ -668,7 +592,6 @@ export const rows = [
         await sleep(1_300)
         return `${exists}; ${seen > 0 ? 'at the end' : events.length > 0 ? 'after the pause' : 'not'}`
       },
-      follows: 'the end counts, its event waits',
     },
     {
       what: 'a message published while `FAILOVER` waits for the replica: who gets it',
@@ -681,42 +604,36 @@ export const rows = [
           subscriber.on('message', () => heard.push(name))
           await subscriber.subscribe('c')
         }
-        const publisher = clientOf(primary)
-        await publisher.ping()
-        await replica.pause()
-        await publisher.set('a', 1)
-        const asked = await told(
-          clientOf(primary).call('FAILOVER', 'TO', '127.0.0.1', String(replica.port), 'TIMEOUT', '8000'),
-        )
-        if (asked !== 'OK') return asked
-        const sent = publisher.publish('c', 'm')
-        await sleep(400)
-        replica.resume()
-        await sent
-        await sleep(300)
-        return heard.length > 0 ? `subscribers of the ${heard.sort().join(' and the ')} primary` : 'nobody'
+        return whileFailingOver({
+          ...{ primary, replica, clientOf },
+          send: async (redis) => {
+            const sent = redis.publish('c', 'm')
+            await sleep(400)
+            replica.resume()
+            await sent
+            await sleep(300)
+            return heard.length > 0
+              ? `subscribers of the ${heard.sort().join(' and the ')} primary`
+              : 'nobody'
+          },
+        })
       },
-      follows:
-        'a release that is announced then wakes nobody at the new primary: waiters find out with the next `resyncInterval`',
     },
     {
       what: 'a script that writes, sent then',
       run: async ({ started, replicaOf, clientOf }) => {
         const primary = await started()
         const replica = await replicaOf(primary)
-        const redis = clientOf(primary)
-        await replica.pause()
-        await redis.set('a', 1)
-        const asked = await told(
-          clientOf(primary).call('FAILOVER', 'TO', '127.0.0.1', String(replica.port), 'TIMEOUT', '8000'),
-        )
-        if (asked !== 'OK') return asked
-        const sent = told(redis.eval("return redis.call('set', KEYS[1], 2)", 1, 'a'))
-        const first = await waits(sent, 300)
-        replica.resume()
-        return `${first}, then ${await sent}`
+        return whileFailingOver({
+          ...{ primary, replica, clientOf },
+          send: async (redis) => {
+            const sent = told(redis.eval("return redis.call('set', KEYS[1], 2)", 1, 'a'))
+            const first = await waits(sent, 300)
+            replica.resume()
+            return `${first}, then ${await sent}`
+          },
+        })
       },
-      follows: '`READONLY` is no outcome of the lock: Holdfast sends it to the new primary',
     },
   ].map((row) => ({ group: 'Refused, paused, failing over', ...row })),
   ...[
@@ -733,8 +650,6 @@ export const rows = [
         }
         return answers.join('; ')
       },
-      follows:
-        'keys cannot be copied by `DUMP` to an older version, or from Valkey 9 to anything else; replication can (next row)',
     },
     {
       what: 'a replica of Redis 8.2 syncs with it, and has the lock',
@@ -748,7 +663,6 @@ export const rows = [
             : 'without the lock'
           : 'never syncs'
       },
-      follows: 'a fail-over to another version keeps locks, as long as no hash has a field time',
     },
     {
       what: 'the versions that it tells: `redis_version`, `valkey_version` of `INFO`',
@@ -758,41 +672,32 @@ export const rows = [
         const of = (name) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? '–'
         return `${of('redis_version')}, ${of('valkey_version')}`
       },
-      follows:
-        'all of Valkey says Redis 7.2.4: what a server can do is asked by `COMMAND`, not by its version',
     },
   ].map((row) => ({ group: 'Between families', ...row })),
   ...[
     {
       what: 'a script publishes to a channel that its user may not use, behind a write: the code, and whether the write stays',
       run: async ({ redis, connect }) => {
-        await redis.call('ACL', 'SETUSER', 'u', 'reset', 'resetchannels', 'on', '>p', '+@all', '~x*', '&c*')
-        const user = connect({ username: 'u', password: 'p' })
+        const user = await restricted(redis, connect)
         const code = await told(
           user.eval("redis.call('set', KEYS[1], 1) redis.call('publish', 'other', 'm')", 1, 'x'),
         )
         return `${code}, ${(await redis.exists('x')) ? 'stays' : 'gone'}`
       },
-      follows:
-        'a right that is missing is found in the middle of a script. Holdfast warns with `HOLDFAST_NO_CHANNELS` ([ACL](acl.md))',
     },
     {
       what: 'an allowed channel passed in `KEYS`, whose name is no allowed key',
       run: async ({ redis, connect }) => {
-        await redis.call('ACL', 'SETUSER', 'u', 'reset', 'resetchannels', 'on', '>p', '+@all', '~x*', '&c*')
-        const user = connect({ username: 'u', password: 'p' })
+        const user = await restricted(redis, connect)
         return told(user.eval("return redis.call('publish', KEYS[1], 'm')", 1, 'c1'))
       },
-      follows: 'channels go into `ARGV`',
     },
     {
       what: 'a forbidden key that a script reads without naming it in `KEYS`',
       run: async ({ redis, connect }) => {
-        await redis.call('ACL', 'SETUSER', 'u', 'reset', 'resetchannels', 'on', '>p', '+@all', '~x*', '&c*')
-        const user = connect({ username: 'u', password: 'p' })
+        const user = await restricted(redis, connect)
         return told(user.eval("return redis.call('get', 'other')", 0))
       },
-      follows: 'refused by the call, not before the script',
     },
     {
       what: '`CLIENT KILL TYPE normal`: a RESP3 connection that is subscribed',
@@ -803,38 +708,30 @@ export const rows = [
         await sleep(100)
         return subscriber.status === 'ready' ? 'stays' : 'ends'
       },
-      follows: 'a subscribed connection is of the type `pubsub`, with RESP3 too',
     },
   ].map((row) => ({ group: 'Users and connections', ...row })),
   ...[
-    {
-      what: 'a slot with 1,000 locks is moved in one step: errors of a script that is sent all the time',
-      run: ({ column, cluster }) => onCluster(column, async () => (await moved(await cluster())).errors),
-      follows:
-        'one `MOVED`, which clients follow; the scripts of the target are not those of the source (`NOSCRIPT`)',
-    },
-    {
-      what: 'a subscriber (`SSUBSCRIBE`) of a channel in that slot',
-      run: ({ column, cluster }) => onCluster(column, async () => (await moved(await cluster())).subscriber),
-      follows: 'it is unsubscribed unasked: Holdfast subscribes at the new node',
-    },
-    {
-      what: 'the events of one of its locks at the target',
-      run: ({ column, cluster }) => onCluster(column, async () => (await moved(await cluster())).events),
-      follows: 'a move looks like a new lock to whoever watches keys',
-    },
+    ...[
+      [
+        'a slot with 1,000 locks is moved in one step: errors of a script that is sent all the time',
+        'errors',
+      ],
+      ['a subscriber (`SSUBSCRIBE`) of a channel in that slot', 'subscriber'],
+      ['the events of one of its locks at the target', 'events'],
+    ].map(([what, seen]) => ({
+      what,
+      run: ({ column, cluster }) => onCluster(column, async () => (await moved(await cluster()))[seen]),
+    })),
     {
       what: '`SELECT 1` in a cluster',
       run: ({ column, cluster }) =>
         onCluster(column, async () => told((await cluster()).nodes[0].command('SELECT', '1'))),
-      follows: 'clusters have one database unless `cluster-databases` says more',
     },
   ].map((row) => ({ group: 'Clusters', ...row })),
 ]
 
 /** Moves the slot of `{t}` by the command of Valkey 9, or says that there is none. */
 const moved = async (cluster) => {
-  const missing = { errors: 'no such command', subscriber: 'no such command', events: 'no such command' }
   const slot = Number(await cluster.nodes[0].command('CLUSTER', 'KEYSLOT', '{t}'))
   const owners = await Promise.all(
     cluster.nodes.map(async (node) => ({
@@ -850,7 +747,9 @@ const moved = async (cluster) => {
   const target = owners.find(({ owns }) => !owns)
   if (!source || !target) throw new Error('no owner of the slot')
   const help = String(await source.node.command('CLUSTER', 'HELP'))
-  if (!/MIGRATESLOTS/.test(help)) return missing
+  if (!/MIGRATESLOTS/.test(help)) {
+    return { errors: 'no such command', subscriber: 'no such command', events: 'no such command' }
+  }
   const redis = new Redis(source.node.port)
   const watcher = new Redis(target.node.port)
   const errors = new Set()
@@ -863,15 +762,8 @@ const moved = async (cluster) => {
     // By hand: ioredis tells nobody of it.
     const heard = raw(source.node.port, 'HELLO 3', 'SSUBSCRIBE {t}c', ...Array(20).fill('PING'))
     await sleep(300)
-    await source.node.command(
-      'CLUSTER',
-      'MIGRATESLOTS',
-      'SLOTSRANGE',
-      String(slot),
-      String(slot),
-      'NODE',
-      target.id,
-    )
+    const range = ['SLOTSRANGE', String(slot), String(slot)]
+    await source.node.command('CLUSTER', 'MIGRATESLOTS', ...range, 'NODE', target.id)
     for (let i = 0; i < 400 && errors.size === 0; i += 1) {
       await redis
         .eval("return redis.call('hincrby', KEYS[1], 'f', 1)", 1, '{t}n')
