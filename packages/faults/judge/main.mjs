@@ -84,6 +84,8 @@ const judgeSeeds = async (seed, seeds) => {
       total.objects += said.objects
       total.operations += said.operations
       total.unknown += said.unknown ? 1 : 0
+      if (said.unknown)
+        console.log(`UNKNOWN  seed ${said.seed}: no verdict in time on ${said.unknown.join()}`)
       if (!said.illegal && !said.rules?.length) continue
       total.against += 1
       const [ours, theirs] = [said.rules, said.illegal].map((all) => all?.join() || 'nothing')

@@ -58,18 +58,11 @@ const play = async <S extends OptionSpecs>(
   const file = runnerFile(frame)
   const history = openHistory(file, 'runner')
   const fleet = new Fleet(scenario.name, folder, cores)
-  const ended = new Promise<never>((_, reject) => {
-    const end = (): void => reject(interrupted.reason as Error)
-    if (interrupted.aborted) end()
-    else interrupted.addEventListener('abort', end, { once: true })
-  })
-  ended.catch(() => undefined)
   const stops: (() => unknown)[] = []
   let parts = 0
   const run: Run<S> = {
     ...{ options, seed, history, fleet, folder, interrupted },
     random: seededRandom(seed),
-    unlessInterrupted: <T>(work: Promise<T>): Promise<T> => Promise.race([work, ended]),
     after: (stop: () => unknown) => void stops.unshift(stop),
     progress: (line: string) =>
       console.error(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${line}`),
@@ -78,19 +71,21 @@ const play = async <S extends OptionSpecs>(
       stops.unshift(() => redis.stop())
       return redis
     },
-    part: async (other, given, ofPart) => {
+    part: async (other, given, ofPart = cores) => {
       const own = join(folder, `part-${(parts += 1)}`)
       await mkdir(own)
       return play(other, { ...defaultsOf(other.options), ...given }, { ...frame, folder: own }, ofPart)
     },
   }
+  const before = frame.files.length
+  let verdict: Verdict
   try {
-    const verdict = await scenario.run(run)
-    return { verdict, files: [...fleet.files, file] }
+    verdict = await scenario.run(run)
   } finally {
     history.close()
     frame.files.push(...fleet.files, file)
     await fleet.stop()
     for (const stop of stops) await stop()
   }
+  return { verdict, files: frame.files.slice(before) }
 }

@@ -32,23 +32,22 @@ export interface Run<S extends OptionSpecs> {
   readonly redis: (options?: Parameters<typeof RedisServer.start>[0]) => Promise<RedisServer>
   /** Calls `stop` after the run, whatever happens; the latest first. */
   readonly after: (stop: () => unknown) => void
-  /** The work, or the reason why the program is asked to end, whichever comes first. */
-  readonly unlessInterrupted: <T>(work: Promise<T>) => Promise<T>
   /**
    * Runs another scenario as a part of this one, with the same seed.
    *
-   * @param cores modules that its processes load for `@holdfast/core`, in turns; undefined: the one of this tree
+   * @param cores modules that its processes load for `@holdfast/core`, in turns (undefined: the one of this tree); by
+   *   default those of this run
    */
   readonly part: <P extends OptionSpecs>(
     scenario: Scenario<P>,
     options: Partial<OptionValues<P>>,
-    cores: readonly (string | undefined)[],
+    cores?: readonly (string | undefined)[],
   ) => Promise<Part>
   /** A line of progress, on stderr, with the seconds that have passed. */
   readonly progress: (line: string) => void
 }
 
-/** The findings of a part of a run, and the events of its processes and its controller, each in its file. */
+/** The findings of a part of a run, and the files with the events of its processes and of whoever controlled them. */
 export interface Part {
   readonly verdict: Verdict
   readonly files: readonly string[]

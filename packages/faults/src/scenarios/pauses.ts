@@ -24,11 +24,11 @@ export const pauses = defineScenario({
   heading: ({ processes, lease }) => `${processes} processes to pause, lease ${lease} ms`,
 
   async run(run) {
-    const { verdict } = await run.part(
-      torture,
-      { ...run.options, kinds: ['lock', 'fenced'], faults: ['process-stands-still', 'event-loop-blocked'] },
-      [],
-    )
+    const { verdict } = await run.part(torture, {
+      ...run.options,
+      kinds: ['lock', 'fenced'],
+      faults: ['process-stands-still', 'event-loop-blocked'],
+    })
     const { losses, refusedWrites } = verdict.figures as Proving
     const missing = Object.entries({ losses, refusedWrites }).filter(([, times]) => times === 0)
     return {

@@ -60,8 +60,8 @@ export const torture: Scenario<TortureOptions> = defineScenario({
     if (permits.length === 0) return tortureLocks(run)
     const minutes = options.minutes * LOCKS
     const parts = [
-      await run.part(torture, { ...options, kinds: others, minutes }, []),
-      await run.part(torture, { ...options, kinds: permits, minutes: options.minutes - minutes }, []),
+      await run.part(torture, { ...options, kinds: others, minutes }),
+      await run.part(torture, { ...options, kinds: permits, minutes: options.minutes - minutes }),
     ].map(({ verdict }) => verdict)
     return {
       figures: parts.map(({ figures }) => figures),

@@ -2,20 +2,18 @@
 import { readHistories } from '../run/history-file.js'
 import { count, minutes, someOf, text } from '../run/options.js'
 import { commitOf, coreAt, lastRelease, MissingHistoryError } from '../run/other-core.js'
-import { defineScenario, type Part } from '../run/scenario.js'
+import { defineScenario } from '../run/scenario.js'
 import { FAULT_NAMES } from '../workload/faults.js'
 import { usesIn, type SemaphoreEvent } from '../workload/permit-uses.js'
 import { LOCK_KINDS } from '../workload/lock-kinds.js'
 import { torture } from './torture.js'
-import { PERMIT_KINDS, type Kind } from './torture/workload.js'
+import { PERMIT_KINDS } from './torture/workload.js'
 
 /**
  * The other version while there is no release: the tree before fair and plain lines saw a clock that is set back, and
  * before semaphores gave whatever fits. A release is found by its tag.
  */
 const BEFORE_RELEASES = '689595340171de354ecefd105ec077ecfd6c002d'
-/** The locks' part of the time of a run; the rest is for semaphores and latches. */
-const LOCKS = 0.75
 
 export const twoVersions = defineScenario({
   name: 'two-versions',
@@ -45,17 +43,14 @@ export const twoVersions = defineScenario({
     }
     const cores = [undefined, await coreAt(commit)]
     run.progress(`beside ${commit.slice(0, 7)}`)
-    const play = (kinds: readonly Kind[], part: number): Promise<Part> =>
-      run.part(torture, { minutes: long * part, faults, processes, kinds }, cores)
-    const locks = await play(LOCK_KINDS, LOCKS)
-    const permits = await play(PERMIT_KINDS, 1 - LOCKS)
-    const shares = [sharesOf(locksTaken(locks)), sharesOf(permitsTaken(permits))]
+    const wanted = { minutes: long, faults, processes, kinds: [...LOCK_KINDS, ...PERMIT_KINDS] }
+    const { verdict, files } = await run.part(torture, wanted, cores)
+    const shares = [sharesOf(locksTaken(files)), sharesOf(permitsTaken(files))]
     return {
-      figures: { commit, locks: locks.verdict.figures, permits: permits.verdict.figures, shares },
+      figures: { commit, parts: verdict.figures, shares },
       report: [
         `beside ${commit.slice(0, 7)}`,
-        ...locks.verdict.report,
-        ...permits.verdict.report,
+        ...verdict.report,
         ...shares.map(
           ({ taken, fromTheOther }, i) =>
             `${i === 0 ? 'locks' : 'permits'}: taken ${taken[0]} times by this version and ${taken[1]} times by the other; ` +
@@ -63,8 +58,7 @@ export const twoVersions = defineScenario({
         ),
       ],
       violations: [
-        ...locks.verdict.violations,
-        ...permits.verdict.violations,
+        ...verdict.violations,
         ...shares.flatMap(({ taken }) =>
           taken.every((times) => times > 0)
             ? []
@@ -80,12 +74,12 @@ interface Taken {
   readonly process: string
 }
 
-const locksTaken = ({ files }: Part): Taken[] =>
+const locksTaken = (files: readonly string[]): Taken[] =>
   readHistories(files).flatMap((event) =>
     event.kind === 'acquired' ? [{ name: event.lock, process: event.process }] : [],
   )
 
-const permitsTaken = ({ files }: Part): Taken[] =>
+const permitsTaken = (files: readonly string[]): Taken[] =>
   usesIn(readHistories<SemaphoreEvent>(files))
     .filter(({ takenMs }) => takenMs !== undefined)
     .sort((a, b) => Number(a.takenMs) - Number(b.takenMs))

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { fencedSet } from '@holdfast/core'
 import type { RedisServer } from '@holdfast/faults/harness'
 import { Redis, type ChainableCommander } from 'ioredis'
+import { sum } from '../run/table.js'
 import { tokensOf } from './lock-kinds.js'
 
 const valueKey = (lock: string): string => `value:${lock}`
@@ -34,6 +35,23 @@ export class Register {
   /** @returns how often all processes have counted it, with `more` */
   count(what: string, more = 1): Promise<number> {
     return this.#redis.incrby(what, more)
+  }
+
+  /** Permits without an end come into use; of a killed process they stay so. @returns how many are in use, with these */
+  async use(semaphore: string, use: string, permits: number): Promise<number> {
+    const [, reply] = (await this.#redis.multi().hset(semaphore, use, permits).hvals(semaphore).exec()) ?? []
+    const [error, all] = reply as [Error | null, string[]]
+    if (error) throw error
+    return sum(all.map(Number))
+  }
+
+  async endUse(semaphore: string, use: string): Promise<void> {
+    await this.#redis.hdel(semaphore, use)
+  }
+
+  /** How many permits are in use, by the living and the dead. */
+  async inUse(semaphore: string): Promise<number> {
+    return sum((await this.#redis.hvals(semaphore)).map(Number))
   }
 
   async close(): Promise<void> {

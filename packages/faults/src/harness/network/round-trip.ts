@@ -15,36 +15,27 @@ export type CommandArgument = string | number | Buffer
  * Rejects with `RedisReplyError` when Redis answers an error, and with an ordinary error when the
  * connection fails or no reply came within `timeoutMs` (in ms).
  */
-export const roundTrip = (
+export const roundTrip = async (
   { host, port }: Endpoint,
   args: readonly CommandArgument[],
   timeoutMs = 5_000,
-): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    const what = `${String(args[0])} to ${host}:${port}`
-    let received = Buffer.alloc(0)
-    const socket = connect({ host, port, noDelay: true })
-    const timer = setTimeout(
-      () => void socket.destroy(new Error(`${what}: no reply within ${timeoutMs} ms`)),
-      timeoutMs,
-    )
-    socket.on('connect', () => void socket.write(encodeCommand(args)))
-    socket.on('data', (chunk) => {
+): Promise<unknown> => {
+  const what = `${String(args[0])} to ${host}:${port}`
+  const signal = AbortSignal.timeout(timeoutMs)
+  const socket = connect({ host, port, noDelay: true, signal })
+  socket.write(encodeCommand(args))
+  let received = Buffer.alloc(0)
+  try {
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
       received = Buffer.concat([received, chunk])
-      try {
-        const reply = parseReply(received)
-        if (reply === undefined) return
-        if (reply.value instanceof RedisReplyError) throw reply.value
-        resolve(reply.value)
-      } catch (error) {
-        reject(error)
-      }
-      socket.destroy()
-    })
-    socket.on('error', reject)
-    socket.on('close', () => {
-      clearTimeout(timer)
-      // Has no effect when a reply or an error came first.
-      reject(new Error(`${what}: connection closed without a reply`))
-    })
-  })
+      const reply = parseReply(received)
+      if (reply?.value instanceof RedisReplyError) throw reply.value
+      if (reply !== undefined) return reply.value
+    }
+  } catch (error) {
+    throw signal.aborted ? new Error(`${what}: no reply within ${timeoutMs} ms`) : error
+  } finally {
+    socket.destroy()
+  }
+  throw new Error(`${what}: connection closed without a reply`)
+}

@@ -14,10 +14,10 @@ import {
   type SemaphoreHistory,
   type Use,
 } from '../../workload/permit-uses.js'
+import { Register } from '../../workload/register.js'
 import { victimOf } from '../../workload/victim.js'
 import type { TortureOptions, TortureValues } from './options.js'
 import { checkEnding, isEnding, killHolders, poolsAtRest, semaphoreNamed } from './permits/at-rest.js'
-import { PermitsInUse } from './permits/in-use.js'
 import { LatchRounds } from './permits/latches.js'
 import { isPermitKind } from './workload.js'
 
@@ -49,8 +49,8 @@ export const torturePermits = async (run: Run<TortureOptions>): Promise<Verdict>
   const faults = options.faults.filter(isForPermits)
   const redis = await run.redis()
   const register = await run.redis()
-  const inUse = new PermitsInUse(register.port)
-  run.after(() => inUse.close())
+  const registered = new Register(register.port)
+  run.after(() => registered.close())
   const names = { current: [] as string[], all: [] as string[] }
   const victim = await victimOf(run, {
     ...{ redis, register, leaseMs: options.lease, locks: () => names.current },
@@ -68,7 +68,7 @@ export const torturePermits = async (run: Run<TortureOptions>): Promise<Verdict>
   latches.stop()
   await counting
   await fleet.callAll('rest')
-  const pools = await poolsAtRest(observer, inUse, names.all)
+  const pools = await poolsAtRest(observer, registered, names.all)
   const violations = await checkEnding(observer, names.all, {
     permits: options.permits,
     leaseMs: options.lease,

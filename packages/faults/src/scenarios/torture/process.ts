@@ -10,7 +10,6 @@ import { LockCaller } from './locks.js'
 import type { TortureValues } from './options.js'
 import { Holder, type Holding } from './permits/at-rest.js'
 import { PermitCaller } from './permits/caller.js'
-import { PermitsInUse } from './permits/in-use.js'
 import { useLatch } from './permits/latches.js'
 import { Sharer } from './shares.js'
 import { type CallerParts, type Kind } from './workload.js'
@@ -85,12 +84,11 @@ const stepsOf = (
 
 /** One process of the torture, with callers of every kind that is wanted. */
 export const tortured = (): Roles => {
-  let [wanted, client, crew, register, inUse, holder, slowness, random]: [
+  let [wanted, client, crew, register, holder, slowness, random]: [
     Begin?,
     ObservedClient?,
     Crew?,
     Register?,
-    PermitsInUse?,
     Holder?,
     NodeJS.Timeout?,
     SeededRandom?,
@@ -99,11 +97,11 @@ export const tortured = (): Roles => {
   /** All callers of permits end, and begin again with other names. */
   const round = async (names: readonly string[]): Promise<void> => {
     await crew?.finish()
-    if (!wanted || !client || !inUse || names.length === 0) return
+    if (!wanted || !client || !register || names.length === 0) return
     const { seed, name, options } = wanted
     const { locks, history } = client
     rounds += 1
-    const common = { locks, history, inUse, names, leaseMs: options.lease, permits: options.permits }
+    const common = { locks, history, register, names, leaseMs: options.lease, permits: options.permits }
     const callers = Array.from({ length: options.flows }, (_, i) => {
       const own = seededRandom(seed * 100 + i)
       return new PermitCaller({ ...common, random: own, name: `${name}/${i}/${rounds}` })
@@ -117,16 +115,15 @@ export const tortured = (): Roles => {
       client = clientOf(begin)
       slowness = slow(seed)
       random = seededRandom(seed)
+      register = new Register(registerPort)
       const { history, redis } = client
       if (begin.isForPermits) {
-        inUse = new PermitsInUse(registerPort)
         holder = new Holder(client.locks, history, name)
         return round(begin.locks)
       }
       // Calls that are made before it is connected reach Redis later than those of others.
       history.add('fault', { name: `${name} starts`, class: 'disturbance', target: name })
       redis.once('ready', () => history.add('healed', { name: `${name} starts` }))
-      register = new Register(registerPort)
       crew = new Crew(stepsOf(begin, client, register))
     },
     round,
@@ -138,7 +135,7 @@ export const tortured = (): Roles => {
     async finish() {
       await crew?.finish()
       clearInterval(slowness)
-      await client?.close([register, inUse].flatMap((each) => each ?? []))
+      await client?.close(register ? [register] : [])
     },
   }
 }

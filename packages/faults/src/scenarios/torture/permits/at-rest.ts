@@ -3,6 +3,7 @@ import type { LockClient, PermitExpirableSemaphore, Semaphore } from '@holdfast/
 import type { PoolAtRest } from '../../../workload/check-permits.js'
 import type { Victim } from '../../../workload/faults.js'
 import type { SemaphoreHistory } from '../../../workload/permit-uses.js'
+import type { Register } from '../../../workload/register.js'
 import { Take } from '../../../workload/take.js'
 
 const SLACK_MS = 1_000
@@ -16,7 +17,7 @@ export const semaphoreNamed = (locks: LockClient, name: string): Semaphore | Per
 /** Free permits without an end, and the word of the Redis that is not under test. */
 export const poolsAtRest = (
   locks: LockClient,
-  inUse: { count(name: string): Promise<number> },
+  register: Register,
   names: readonly string[],
 ): Promise<PoolAtRest[]> =>
   Promise.all(
@@ -25,7 +26,7 @@ export const poolsAtRest = (
       .map(async (name) => ({
         name,
         free: await locks.getSemaphore(name).availablePermits(),
-        inUse: await inUse.count(name),
+        inUse: await register.inUse(name),
       })),
   )
 

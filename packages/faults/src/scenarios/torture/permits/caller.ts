@@ -3,14 +3,12 @@ import { LockLostError, type Permit } from '@holdfast/core'
 import { nowMs } from '../../../run/shared-clock.js'
 import type { SemaphoreHistory } from '../../../workload/permit-uses.js'
 import { workMs, type CallerParts } from '../workload.js'
-import type { PermitsInUse } from './in-use.js'
 import { Take, type TakeCall } from '../../../workload/take.js'
 
 const LONGEST_WAIT_MS = 2_000
 
-export interface PermitCallerParts extends Omit<CallerParts, 'register' | 'history'> {
+export interface PermitCallerParts extends Omit<CallerParts, 'history'> {
   readonly history: SemaphoreHistory
-  readonly inUse: PermitsInUse
   /** The size of each semaphore. */
   readonly permits: number
 }
@@ -120,11 +118,11 @@ export class PermitCaller {
   }
 
   async #work(name: string, use: string, permits: number): Promise<void> {
-    const { history, random, permits: most, inUse } = this.#parts
-    const all = await inUse.begin(name, use, permits)
+    const { history, random, permits: most, register } = this.#parts
+    const all = await register.use(name, use, permits)
     if (all > most) history.add('too-many', { name, inUse: all })
     await sleep(workMs(random))
-    await inUse.end(name, use)
+    await register.endUse(name, use)
   }
 
   async #take(
