@@ -43,7 +43,7 @@ export class ParkedCaller implements Place<unknown> {
 
   /** @param timeoutMs that of the request, and its signal: each may be costly to read */
   constructor(
-    private readonly request: WaitRequest<unknown, unknown>,
+    readonly request: WaitRequest<unknown, unknown>,
     private readonly host: CallerHost,
     timeoutMs: number,
     signal: AbortSignal | undefined,
@@ -58,26 +58,14 @@ export class ParkedCaller implements Place<unknown> {
     }
   }
 
-  get topic(): string | undefined {
-    return this.request.topic
-  }
-
   get shared(): boolean {
     return this.request.shared === true
-  }
-
-  get wants(): number | undefined {
-    return this.request.wants
   }
 
   /** For how many ms others come first. Not past its deadline: a caller that has so little time left tries at once. */
   standsBackMs(after: 'message' | 'entering'): number {
     const ms = this.request.standsBackMs?.(after) ?? 0
     return ms > 0 && this.ends?.limit && this.host.clock.now() + ms >= this.ends.limit.dueAt ? 0 : ms
-  }
-
-  get startedAt(): number | undefined {
-    return this.request.startedAt
   }
 
   /** It sleeps, or waits behind others. */
@@ -87,10 +75,6 @@ export class ParkedCaller implements Place<unknown> {
 
   get isHere(): boolean {
     return this.state !== 'settled'
-  }
-
-  get ticks(): boolean {
-    return this.request.ticks !== false
   }
 
   get hasDeadline(): boolean {
@@ -112,11 +96,6 @@ export class ParkedCaller implements Place<unknown> {
     } catch (error) {
       return Promise.reject(error)
     }
-  }
-
-  /** Undefined: the offer is declined. */
-  accept(offer: unknown): unknown {
-    return this.request.accept?.(offer)
   }
 
   /** Notifies the caller, once, that it has to wait. Runs foreign code: call it last. */

@@ -97,7 +97,7 @@ export class WaitLine implements CallerHost {
   }
 
   get waiting(): WaitingCallers {
-    return { waiting: this.callers.parkedCount, firstStartedAt: this.callers.head?.startedAt }
+    return { waiting: this.callers.parkedCount, firstStartedAt: this.callers.head?.request.startedAt }
   }
 
   get isListening(): boolean {
@@ -185,7 +185,7 @@ export class WaitLine implements CallerHost {
     if (!head || this.flight || head.expireIfDue()) {
       return false
     }
-    const value = head.accept(offer)
+    const value = head.request.accept?.(offer)
     if (value === undefined) {
       return false
     }
@@ -384,11 +384,11 @@ export class WaitLine implements CallerHost {
   private sleep(answer: Attempt<unknown>): void {
     const head = this.callers.head
     // First: a source may call back, and foreign code may leave, in the same turn.
-    if (answer.kind === 'unavailable' || head?.ticks === true) {
+    if (answer.kind === 'unavailable' || (head && head.request.ticks !== false)) {
       this.pauseFor(pauseAfter(answer, this.availability?.outage?.failures ?? 0, this.setting))
     }
     if (answer.kind !== 'unavailable') {
-      this.subscribe(head?.topic)
+      this.subscribe(head?.request.topic)
     }
     head?.park()
   }
@@ -451,6 +451,6 @@ export class WaitLine implements CallerHost {
   }
 }
 
-function fits({ wants }: ParkedCaller, left: number | undefined): boolean {
+function fits({ request: { wants } }: ParkedCaller, left: number | undefined): boolean {
   return wants !== undefined && left !== undefined && wants <= left
 }

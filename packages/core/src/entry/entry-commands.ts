@@ -30,7 +30,7 @@ export const ALONE: ReentryRule = { besideOwner: '', skipsQueue: false }
 export interface AcquireTerms {
   readonly rule: ReentryRule
   readonly leaseMs: number
-  /** If refused, it will wait: a fair lock enqueues it, and readers yield to it. */
+  /** If refused, it will wait: a fair lock enqueues it, and readers stand back for it. */
   readonly waits: boolean
   /** For a lock whose line Redis bounds: how many may wait already if it has to wait; undefined: any number. */
   readonly maxWaiting?: number | undefined

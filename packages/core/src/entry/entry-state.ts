@@ -105,10 +105,6 @@ export class EntryState {
     return this.copies.through > 0
   }
 
-  get lateCopyMayShorten(): boolean {
-    return this.copies.mayShorten
-  }
-
   /** Whether Redis certainly has so many levels of the owner, and no place of its in the queue. */
   isExactly(holds: number): boolean {
     return this.count === holds && !this.isQueued

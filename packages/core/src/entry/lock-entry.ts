@@ -212,7 +212,7 @@ export class LockEntry {
   /** Makes the holder's lease last at least this long from now. @throws RedisUnavailableError, WrongTypeError */
   async extend(leaseMs: number): Promise<void> {
     const owner = await this.knownName()
-    if (this.state.lateCopyMayShorten) {
+    if (this.state.copies.mayShorten) {
       await this.shorten(null)
     }
     const sentAt = this.services.runtime.now()

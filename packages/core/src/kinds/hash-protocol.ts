@@ -2,11 +2,11 @@ import type { Answer } from '@holdfast/waiter'
 import type { ForeignRule } from '../arguments/foreign-locks.js'
 import { heldByAncestor, type CallSite } from '../context/context.js'
 import type { LockKind } from '../diagnostics/messages.js'
-import { SelfDeadlockError, WrongTypeError } from '../errors.js'
+import { HolderChangedError, SelfDeadlockError, WrongTypeError } from '../errors.js'
 import { tombstonePrefix, ownerField, wellFormed } from '../keys.js'
 import { refuseForce, refuseWith, stateOf } from './foreign-holder.js'
-import { holderChanged } from './holder-changed.js'
 import type { LockEntry } from '../entry/lock-entry.js'
+import { lockHolder } from '../lock-holder.js'
 import type { ReplyHandler } from '../runtime/reply-handler.js'
 import {
   explain,
@@ -96,8 +96,7 @@ export abstract class HashProtocol implements LockProtocol {
 
   inspect(timeoutMs?: number): Promise<LockState> {
     const { lockName, key } = this
-    const given = timeoutMs === undefined ? { lockName, key } : { lockName, key, timeoutMs }
-    return stateOf(this.session, this, inspect(this.session.runner, given))
+    return stateOf(this.session, this, inspect(this.session.runner, { lockName, key, timeoutMs }))
   }
 
   async forceRelease(holder?: string): Promise<ForceOutcome> {
@@ -149,4 +148,16 @@ export abstract class HashProtocol implements LockProtocol {
   protected tombstoneKey(owner: string): string {
     return this.tombstonePrefix + owner
   }
+}
+
+/** @param wanted the owner that was to lose the lock */
+function holderChanged(
+  lockName: string,
+  wanted: string,
+  { ttlMs: leaseLeftMs, holds: fields }: LockState,
+): HolderChangedError {
+  const [first, ...others] = fields
+  const facts = { leaseLeftMs, heldForAtLeastMs: 0, others: others.length }
+  const holder = first && lockHolder({ owner: first[0], holds: first[1], ...facts })
+  return new HolderChangedError(lockName, wanted, holder)
 }

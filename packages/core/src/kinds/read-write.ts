@@ -100,8 +100,8 @@ export class ReadProtocol extends ReadWriteProtocol {
     session: KindServices,
     lockName: string,
     foreignLocks: ForeignRule,
-    /** Whether new readers yield to waiting writers. */
-    private readonly yieldsToWriters: boolean,
+    /** Whether new readers stand back for waiting writers. */
+    private readonly standsBack: boolean,
   ) {
     super(session, lockName, foreignLocks, 'read')
   }
@@ -130,8 +130,8 @@ export class ReadProtocol extends ReadWriteProtocol {
   ): Promise<T> {
     const { keys, session } = this
     const { besideOwner, skipsQueue } = rule
-    const yieldsToWriters = this.yieldsToWriters && !skipsQueue
-    const given = { ...this.argumentsOf(change), keys, leaseMs, besideOwner, yieldsToWriters }
+    const standsBack = this.standsBack && !skipsQueue
+    const given = { ...this.argumentsOf(change), keys, leaseMs, besideOwner, standsBack }
     return handleReply(acquireRead(session.runner, given), handler)
   }
 

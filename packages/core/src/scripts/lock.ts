@@ -324,7 +324,7 @@ export const inspectScript = defineScript('lock/inspect', facts(1))
 export interface InspectArguments {
   readonly lockName: string
   readonly key: string
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** `ttlMs` is -2 for a free lock and -1 for a key without a time to live. */

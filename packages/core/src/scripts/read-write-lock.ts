@@ -42,16 +42,16 @@ export interface ReadAcquireArguments extends TakeArguments {
   /** The write owner that reads besides; '' for none. */
   readonly besideOwner: string
   /** Behind writers that wait. */
-  readonly yieldsToWriters: boolean
+  readonly standsBack: boolean
 }
 
 export function acquireRead(runner: ScriptRunner, given: ReadAcquireArguments): Promise<AcquireReply> {
-  const { keys, tombstoneKey, owner, besideOwner, yieldsToWriters } = given
+  const { keys, tombstoneKey, owner, besideOwner, standsBack } = given
   const { lockName, lock, writers } = keys
   return runner.run({
     script: acquireReadScript,
     keys: [lock, tombstoneKey, writers, readTimeouts(lock, owner), noteKey(lock)],
-    args: [...argvOfTake(given), besideOwner, yieldsToWriters ? '1' : '0'],
+    args: [...argvOfTake(given), besideOwner, standsBack ? '1' : '0'],
     parse: parseShared,
     granted,
     lockName,

@@ -110,8 +110,7 @@ const kinds: Record<string, LockKind> = {
   'read lock': {
     scripts: ['read-lock/acquire', 'read-lock/release', 'read-lock/shorten'],
     shorten: (...given) => shortenRead(runner, toShorten(...given)),
-    acquire: (stamp) =>
-      acquireRead(runner, { ...lock, keys, stamp, besideOwner: '', yieldsToWriters: false }),
+    acquire: (stamp) => acquireRead(runner, { ...lock, keys, stamp, besideOwner: '', standsBack: false }),
     release: (stamp, holds) => releaseRead(runner, { ...lock, keys, stamp, holds }),
   },
   'write lock': {
