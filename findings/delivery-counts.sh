@@ -14,6 +14,7 @@
 # XCLAIM to yourself what you are about to process again.
 #
 # Needs bash, python3 with pip, redis-server and redis-cli (Debian: redis-server), and Linux on x86-64. About 20 seconds.
+[ -n "${LIMITED:-}" ] || LIMITED=1 exec timeout 60 bash "$0"
 set -euo pipefail
 folder=$(mktemp -d)
 servers=()
@@ -68,7 +69,7 @@ for program in "${programs[@]}"; do
   start primary --port 0 --appendonly yes
   kept=$(deliveries primary)
   echo "$("$program" --version | cut -d' ' -f1-3), deliveries that XPENDING tells: $before (replicas that acknowledge:" \
-    "$acknowledged); the promoted replica $promoted; the restarted server $restarted, after XCLAIM $claimed, restarted again $kept"
+    "$acknowledged); the promoted replica $promoted; the restarted server $restarted, after XCLAIM $claimed, again $kept"
   [ "$before $acknowledged $promoted $restarted $claimed $kept" != '5 1 1 1 2 2' ] || as_named=$((as_named + 1))
   stop
 done

@@ -13,6 +13,7 @@
 # no error or wait shows it, as soon as that index is missing or the optimizer prefers another.
 #
 # Needs bash, and what Debian's mariadb-server and postgresql-15 install. About 15 seconds.
+[ -n "${LIMITED:-}" ] || LIMITED=1 exec timeout 60 bash "$0"
 set -euo pipefail
 folder=$(mktemp -d) && chmod 755 "$folder"
 servers=()

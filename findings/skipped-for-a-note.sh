@@ -8,13 +8,14 @@
 # What happens in PostgreSQL: job 2, as if job 1 were taken. The check of the foreign key locks the row of the job with
 # FOR KEY SHARE until the note is committed, FOR UPDATE conflicts with that, and SKIP LOCKED does not tell a worker from a
 # writer of notes. And the other way: while a worker has the job, nobody can insert a note to it. FOR NO KEY UPDATE,
-# which is what UPDATE of other columns takes, excludes workers just as well and does neither. Seen on PostgreSQL 15.18.
+# which is what UPDATE of other columns takes, excludes workers just as well and does neither. Seen on 15.18 and 18.4.
 #
 # Why it matters: progress, logs and results of a job refer to it, and are often written in long transactions. Urgent
 # jobs are passed over for that time with no error, and a single worker finds its queue empty. Queues want
 # FOR NO KEY UPDATE SKIP LOCKED.
 #
 # Needs bash, and what Debian's postgresql-15 installs. About 10 seconds.
+[ -n "${LIMITED:-}" ] || LIMITED=1 exec timeout 60 bash "$0"
 set -euo pipefail
 folder=$(mktemp -d) && chmod 755 "$folder"
 server=''
@@ -40,7 +41,7 @@ open_transaction() { # runs its argument in a transaction, and leaves that open;
   coproc other { sql; }
   other_pid=$other_PID
   echo "BEGIN; $1; SELECT 'ready';" >&"${other[1]}"
-  until read -r -t 10 line <&"${other[0]}" && [ "$line" = ready ]; do :; done
+  while read -r -t 10 line <&"${other[0]}" && [ "$line" != ready ]; do :; done
 }
 roll_back() { kill "$other_pid" && wait "$other_pid" 2>>"$folder/log" || true; }
 
@@ -53,7 +54,8 @@ for strength in 'FOR UPDATE' 'FOR NO KEY UPDATE'; do
   roll_back
   open_transaction "$take"
   second=$(sql -c "$take")
-  note=$(sql -c "SET lock_timeout = 500; INSERT INTO notes VALUES (1, 'half done') RETURNING 'inserted'" 2>>"$folder/log") || note='not inserted'
+  insert="SET lock_timeout = 500; INSERT INTO notes VALUES (1, 'half done') RETURNING 'inserted'"
+  note=$(sql -c "$insert" 2>>"$folder/log") || note='not inserted'
   roll_back
   echo "  $strength SKIP LOCKED, beside an open note to job 1: the worker gets job $got (an UPDATE there changes job $changed)"
   echo "    while a worker has job 1: the second worker gets job $second, and a note to job 1 is $note"
