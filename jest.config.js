@@ -72,7 +72,7 @@ const ON_ENGINE = words(`
 // `npm run test:clients`: every test with every client.
 const everyClient = process.env.HOLDFAST_TEST_EVERY_CLIENT !== undefined
 
-const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]*${name}`)
+const inCore = (name) => (name.startsWith('/') ? name : `/core/test/redis/[^/]+/[^/]*${name}`)
 
 /** The name that a test imports, by the package that stands for it: an older major, or a fork. */
 const IN_PLACE_OF = { ioredis5: 'ioredis', iovalkey: 'ioredis', redis5: 'redis' }
@@ -84,9 +84,9 @@ const onRedis = (displayName, { carrier, only = '', without }) => ({
   testMatch: ['<rootDir>/packages/!(nestjs)/test/redis/**/*.test.ts'],
   testPathIgnorePatterns: [
     '/node_modules/',
-    ...[...FLEETS, ...(everyClient ? [] : LONG)].map((name) => `/redis/${name}\\.test`),
+    ...[...FLEETS, ...(everyClient ? [] : LONG)].map((name) => `/redis/([^/]+/)?${name}\\.test`),
     ...without.map(inCore),
-    ...(only ? [`/redis/(?!${only})`] : []),
+    ...(only ? [`/redis/([^/]+/)?(?!${only})[^/]+$`] : []),
   ],
   moduleNameMapper: { ...sources, [`^${IN_PLACE_OF[carrier] ?? carrier}$`]: carrier },
   globals: { everyLockKind: everyClient || ['ioredis6', 'fleets'].includes(displayName), carrier },
@@ -123,7 +123,7 @@ export default {
     {
       ...onRedis('engine', { carrier: 'engine', without: [] }),
       // The contract, without what needs a process that can be killed, a proxy, or other clients.
-      testMatch: ON_ENGINE.map((name) => `<rootDir>/packages/core/test/redis/${name}.test.ts`),
+      testMatch: ON_ENGINE.map((name) => `<rootDir>/packages/core/test/redis/*/${name}.test.ts`),
       moduleNameMapper: { ...inEngine, ...sources },
       testEnvironment: `${ENGINE}/environment.mjs`,
     },
@@ -138,7 +138,7 @@ export default {
     {
       ...onRedis('fleets', { carrier: 'ioredis', without: [] }),
       testMatch: [...FLEETS, ...LONG, ...FOR_LONG].map(
-        (name) => `<rootDir>/packages/*/test/redis/${name}.test.ts`,
+        (name) => `<rootDir>/packages/*/test/redis/**/${name}.test.ts`,
       ),
       testPathIgnorePatterns: ['/node_modules/'],
     },

@@ -6,7 +6,7 @@
  * @type {Record<string, { smoke?: string, step?: string, test?: string }>}
  */
 export const COMMANDS = {
-  start: { test: 'packages/core/test/redis/demo.test.ts' },
+  start: { test: 'packages/core/test/redis/programs/demo.test.ts' },
   example: { smoke: 'scripts/example.mjs sequence' },
   build: { step: 'npm test' },
   test: { step: 'npm test' },
@@ -32,7 +32,7 @@ export const COMMANDS = {
   'test:peers': { smoke: 'packages/outside/peers.mjs --only bullmq' },
   'test:redlock': { smoke: 'packages/redlock/suites/main.mjs --only redlock-4' },
   // A host that cannot be fetched is skipped, and says so.
-  'test:street': { test: 'packages/core/test/redis/street.test.ts' },
+  'test:street': { test: 'packages/core/test/redis/programs/street.test.ts' },
   'test:planted': { step: 'packages/faults/planted/run.mjs ' },
   bench: { step: 'packages/bench/bench.mjs --smoke' },
   'bench:beside': { smoke: 'packages/bench/beside.mjs --rules --library redlock-4 --seconds 3' },

@@ -9,7 +9,7 @@ describe('suites that are run by their names', () => {
       interrupted: AbortSignal.abort(),
     }
     const running = runSuites(wanted)
-    await expect(running).rejects.toThrow('suites: there is no packages/core/test/redis/renamed.test.ts')
+    await expect(running).rejects.toThrow('suites: there is no renamed.test.ts in packages/core/test/redis')
   })
 
   it('an interruption ends the run with an error', async () => {

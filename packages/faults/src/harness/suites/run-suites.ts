@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -43,9 +43,12 @@ export interface SuitesOutcome {
  * @throws Error a suite has no file, which would otherwise be left out silently; or Jest wrote no report
  */
 export const runSuites = async (wanted: SuitesWanted): Promise<SuitesOutcome> => {
-  const files = wanted.suites.map((name) => `${SUITES}/${name}.test.ts`)
-  const missing = files.find((file) => !existsSync(join(ROOT, file)))
-  if (missing !== undefined) throw new Error(`suites: there is no ${missing}`)
+  const all = readdirSync(join(ROOT, SUITES), { recursive: true }).map(String)
+  const files = wanted.suites.map((name) => {
+    const file = all.find((each) => basename(each) === `${name}.test.ts`)
+    if (file === undefined) throw new Error(`suites: there is no ${name}.test.ts in ${SUITES}`)
+    return join(SUITES, file)
+  })
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-suites-'))
   try {
     return outcomeOf(await reportOf(wanted, files, join(folder, 'report.json')))
