@@ -11,9 +11,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const COMMITTED = join(ROOT, 'etc')
 const STAGED = join(ROOT, 'build/api')
 const ADVICE = 'If the change is meant, run `npm run check:api -- --write` and commit etc/.'
-/** Lines of API Extractor about itself, about where a type comes from, and about docstrings, which lint checks by its own rules. */
+/** Lines of API Extractor that name the file, about itself, about where a type comes from, and about docstrings, which lint checks by its own rules. */
 const REMARK =
-  /^(?:> Do not edit.*|import .*| *\/\/ (?:@public(?: \(undocumented\))?|\(undocumented\)|\(No @packageDocumentation .*))\n/gm
+  /^(?:## API Report File .*|> Do not edit.*|import .*| *\/\/ (?:@public(?: \(undocumented\))?|\(undocumented\)|\(No @packageDocumentation .*))\n/gm
 
 const isWriting = process.argv.includes('--write')
 const built = spawnSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { stdio: 'inherit' })
@@ -75,8 +75,8 @@ for (const entry of entries) {
   if (errorCount > 0) throw new Error(`${basename(entry.path)}: the declarations have errors`)
   const report = join(STAGED, `etc/${entry.report}.api.md`)
   const values = entry.values.map((names) => `Not types alone: ${names}\n`)
-  const text = readFileSync(report, 'utf8').replace(/(?<=^## .*")[^"]+/, entry.name)
-  writeFileSync(report, text.replaceAll(REMARK, '').replaceAll(/\n{2,}/g, '\n') + values.join(''))
+  const text = readFileSync(report, 'utf8').replaceAll(REMARK, '').trimStart()
+  writeFileSync(report, text.replaceAll(/\n{2,}/g, '\n') + values.join(''))
 }
 
 const differs = spawnSync('git', ['diff', '--no-index', '--', COMMITTED, join(STAGED, 'etc')], {
