@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
-import type { Job, Queue } from 'bullmq'
+import type { Job, Queue, WorkerOptions } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
 import type { AnyLock, LockClient, LockHold } from '@holdfast/core'
 import { eventually, signalled } from '../../../core/test/redis/support/rig.js'
 import { locked } from '../../src/index.js'
+import type { ConflictOptions } from '../../src/options.js'
 import { reaches, useQueues, type Bull, type Data } from './support/queue-rig.js'
 
 const VERSIONS: readonly (readonly [string, Bull])[] = [
@@ -35,6 +36,15 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
       return job.name
     }
     return { running, open: opened.resolve, processor }
+  }
+
+  /** A worker with a job that has 'a' until the test opens the gate. */
+  const busy = async (options: ConflictOptions<Job<Data>>, more: Partial<WorkerOptions> = {}) => {
+    const { running, open, processor } = gate()
+    const worker = rig.worker(locked(processor, { locks, name, ...options }), { concurrency: 2, ...more })
+    await queue.add('first', { resource: 'a' })
+    await eventually(() => running.length === 1)
+    return { running, open, worker }
   }
 
   it('delays a job whose resource is busy: no attempt is used up, and the worker goes on with others (I1)', async () => {
@@ -79,15 +89,12 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   })
 
   it('asks delayMs for each conflict, with the job', async () => {
-    const { running, open, processor } = gate()
     const starts: number[] = []
     const delayMs = ({ attemptsStarted }: Job): number => {
       starts.push(attemptsStarted)
       return starts.length < 3 ? 20 : 60_000
     }
-    rig.worker(locked(processor, { locks, name, delayMs }), { concurrency: 2 })
-    await queue.add('first', { resource: 'a' })
-    await eventually(() => running.length === 1)
+    const { open } = await busy({ delayMs })
     const second = await queue.add('second', { resource: 'a' })
     await eventually(() => starts.length === 3)
     expect(starts).toEqual([1, 2, 3])
@@ -96,10 +103,7 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   })
 
   it('lets a job wait a little before it is delayed', async () => {
-    const { running, open, processor } = gate()
-    rig.worker(locked(processor, { locks, name, waitMs: 20_000, delayMs: 60_000 }), { concurrency: 2 })
-    await queue.add('first', { resource: 'a' })
-    await eventually(() => running.length === 1)
+    const { open } = await busy({ waitMs: 20_000, delayMs: 60_000 })
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
     const second = await queue.add('second', { resource: 'a' })
@@ -125,14 +129,10 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   })
 
   it('keeps a job that waits longer than its lock in the queue lives', async () => {
-    const { running, open, processor } = gate()
-    const worker = rig.worker(locked(processor, { locks, name, onConflict: 'wait' }), {
-      ...{ concurrency: 2, lockDuration: 300, stalledInterval: 100, maxStalledCount: 0 },
-    })
+    const often = { lockDuration: 300, stalledInterval: 100, maxStalledCount: 0 }
+    const { open, worker } = await busy({ onConflict: 'wait' }, often)
     const renewals: string[] = []
     worker.on('locksRenewed', ({ jobIds }) => void renewals.push(...jobIds))
-    await queue.add('first', { resource: 'a' })
-    await eventually(() => running.length === 1)
     const second = await queue.add('second', { resource: 'a' })
     await eventually(() => renewals.filter((id) => id === second.id).length >= 4)
     open()
@@ -145,12 +145,9 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   ] as const)(
     'fails it with LOCK_TIMEOUT: %s, for %i ms; its own attempts say what follows',
     async (onConflict, waitMs) => {
-      const { running, open, processor } = gate()
-      const worker = rig.worker(locked(processor, { locks, name, onConflict, waitMs }), { concurrency: 2 })
+      const { open, worker } = await busy({ onConflict, waitMs })
       const failures: unknown[] = []
       worker.on('failed', (_job, error) => void failures.push(error))
-      await queue.add('first', { resource: 'a' })
-      await eventually(() => running.length === 1)
       const second = await queue.add('second', { resource: 'a' }, { attempts: 2 })
       const failed = await reaches(second, 'failed')
       expect(failures).toEqual([1, 2].map(() => expect.objectContaining({ code: 'LOCK_TIMEOUT' })))
@@ -161,13 +158,9 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   )
 
   it('fails it with LOCK_BUSY at once, where it would wait in the worker behind as many as maxWaiting', async () => {
-    const { running, open, processor } = gate()
-    const limits = { onConflict: 'fail', waitMs: 60_000, maxWaiting: 0 } as const
-    const worker = rig.worker(locked(processor, { locks, name, ...limits }), { concurrency: 2 })
+    const { open, worker } = await busy({ onConflict: 'fail', waitMs: 60_000, maxWaiting: 0 })
     const failures: unknown[] = []
     worker.on('failed', (_job, error) => void failures.push(error))
-    await queue.add('first', { resource: 'a' })
-    await eventually(() => running.length === 1)
     await reaches(await queue.add('second', { resource: 'a' }), 'failed')
     expect(failures).toEqual([expect.objectContaining({ code: 'LOCK_BUSY', waiting: 0, maxWaiting: 0 })])
     open()
@@ -194,10 +187,7 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   })
 
   it('cancelled while it waits, it fails and leaves the line (I8)', async () => {
-    const { running, open, processor } = gate()
-    const worker = rig.worker(locked(processor, { locks, name, onConflict: 'wait' }), { concurrency: 2 })
-    await queue.add('first', { resource: 'a' })
-    await eventually(() => running.length === 1)
+    const { running, open, worker } = await busy({ onConflict: 'wait' })
     const waiting = signalled()
     locks.on('waiting', () => waiting.resolve())
     const second = await queue.add('second', { resource: 'a' })

@@ -1,24 +1,22 @@
-import { describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Engine } from '../../src/engine/engine.js'
 import { AccessRules } from '../../src/engine/permissions.js'
 import { ErrorReply, OK } from '../../src/engine/reply.js'
 import { allLuaSources } from '../../../core/test/redis/support/all-lua-sources.js'
 
-function started() {
-  const time = { ms: 1_000_000 }
-  const engine = new Engine({ clock: { now: () => time.ms }, runId: 'test' })
-  const ask = (text: string): unknown =>
-    engine.command(text.split(' ').map((word) => (word === "''" ? '' : word)))
-  const run = (script: string, ...keys: string[]): unknown =>
-    engine.command(['eval', script, `${keys.length}`, ...keys])
-  return { time, engine, ask, run }
-}
-
+let engine: Engine
+const time = { ms: 1_000_000 }
+beforeEach(() => {
+  engine = new Engine({ clock: { now: () => time.ms }, runId: 'test' })
+})
+const ask = (text: string): unknown =>
+  engine.command(text.split(' ').map((word) => (word === "''" ? '' : word)))
+const run = (script: string, ...keys: string[]): unknown =>
+  engine.command(['eval', script, `${keys.length}`, ...keys])
 const refused = (reply: unknown): string => (reply as ErrorReply).message
 
 describe('keys that end', () => {
   it('are there up to their last millisecond', () => {
-    const { time, ask } = started()
     expect(ask('set a 1 px 100')).toBe(OK)
     time.ms += 100
     expect(ask('pttl a')).toBe(0)
@@ -29,7 +27,6 @@ describe('keys that end', () => {
   })
 
   it('end later or earlier only where the condition allows it', () => {
-    const { ask } = started()
     ask('set a 1')
     expect(ask('pexpire a 100 gt')).toBe(0)
     expect(ask('pexpire a 100 nx')).toBe(1)
@@ -41,7 +38,6 @@ describe('keys that end', () => {
   })
 
   it('go with their last field, member or element', () => {
-    const { ask } = started()
     ask('hset h f v')
     ask('zadd z 1 m')
     ask('rpush l e')
@@ -51,7 +47,6 @@ describe('keys that end', () => {
 
 describe('commands', () => {
   it('refuse what stands under the name already, of another type', () => {
-    const { ask } = started()
     ask('set a 1')
     expect(ask('hget a f')).toEqual(
       new ErrorReply('WRONGTYPE Operation against a key holding the wrong kind of value'),
@@ -59,7 +54,6 @@ describe('commands', () => {
   })
 
   it('keep sorted sets in order of score, then of bytes', () => {
-    const { ask } = started()
     ask('zadd z 2 b 1 c 2 a -1 d')
     expect(ask('zrange z 0 -1')).toEqual(['d', 'c', 'a', 'b'])
     expect(ask('zrange z (1 +inf byscore')).toEqual(['a', 'b'])
@@ -70,7 +64,6 @@ describe('commands', () => {
   })
 
   it('count beyond what JavaScript counts exactly', () => {
-    const { ask } = started()
     ask('set n 9007199254740993')
     expect(ask('incr n')).toBe(9007199254740994n)
     ask('set n 9223372036854775807')
@@ -78,7 +71,6 @@ describe('commands', () => {
   })
 
   it('walk through keys in steps, each once', () => {
-    const { ask } = started()
     const names = Array.from({ length: 25 }, (_, i) => `k${i}`)
     names.forEach((name) => ask(`hset ${name} f v`))
     const seen: string[] = []
@@ -92,7 +84,6 @@ describe('commands', () => {
   })
 
   it('refuse names, numbers and words that Redis refuses', () => {
-    const { ask } = started()
     expect([ask('geoadd a b'), ask('get'), ask('incrby a 1.5'), ask('expire a 1 maybe')]).toEqual([
       new ErrorReply("ERR unknown command 'geoadd', with args beginning with: 'a' 'b' "),
       new ErrorReply("ERR wrong number of arguments for 'get' command"),
@@ -128,11 +119,10 @@ describe('commands, in detail', () => {
       new ErrorReply("ERR unknown command 'nothing', with args beginning with: '' 'a  b' "),
     ],
   ])('%j', (text, answer) => {
-    expect(started().ask(text)).toEqual(answer)
+    expect(ask(text)).toEqual(answer)
   })
 
   it('take several from the end of a list', () => {
-    const { ask } = started()
     ask('rpush l a b c d')
     expect([ask('rpop l 2'), ask('lpop l 0'), ask('lpop l 9'), ask('exists l')]).toEqual([
       ['d', 'c'],
@@ -143,7 +133,6 @@ describe('commands, in detail', () => {
   })
 
   it('find an empty name by *, and hide what has ended when it was set', () => {
-    const { ask } = started()
     ask("set '' 1")
     expect(ask('keys *')).toEqual([''])
     expect([ask('set a 1 exat 1'), ask('exists a')]).toEqual([OK, 0])
@@ -160,13 +149,11 @@ describe('commands, in detail', () => {
     ['*', '', 0],
     ['c?', 'c', 0],
   ])('the pattern %j and the channel %j', (pattern, channel, heard) => {
-    const { engine } = started()
     engine.connect(() => undefined).command(['psubscribe', pattern])
     expect(engine.command(['publish', channel, ''])).toBe(heard)
   })
 
   it('commands, in detail of a replica need no memory, and cannot wait for others', () => {
-    const { engine, ask } = started()
     engine.state.isReplica = true
     engine.state.maxMemory = 1
     expect(refused(ask('set a 1'))).toMatch(/^READONLY/)
@@ -177,7 +164,6 @@ describe('commands, in detail', () => {
 
 describe('scripts', () => {
   it('are known by their digest once they have run, until the cache is emptied', () => {
-    const { ask, run } = started()
     const sha1 = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
     const unknown = new ErrorReply('NOSCRIPT No matching script. Please use EVAL.')
     expect(ask(`evalsha ${sha1} 0`)).toEqual(unknown)
@@ -188,13 +174,11 @@ describe('scripts', () => {
   })
 
   it('compile, all of Holdfast', () => {
-    const { engine } = started()
     const answers = Object.values(allLuaSources).map((text) => engine.command(['script', 'load', text]))
     expect(answers.every((answer) => /^[0-9a-f]{40}$/.test(answer as string))).toBe(true)
   })
 
   it('fail with the error of their command, its digest and its line', () => {
-    const { ask, run } = started()
     ask('set a 1')
     expect(refused(run("\nreturn redis.call('hget', KEYS[1], 'f')", 'a'))).toMatch(
       /^WRONGTYPE Operation against a key holding the wrong kind of value script: [0-9a-f]{40}, on @user_script:2\.$/,
@@ -203,7 +187,6 @@ describe('scripts', () => {
   })
 
   it('may write out of memory once they have written what needs none', () => {
-    const { engine, ask, run } = started()
     engine.state.maxMemory = 1
     const oom = "OOM command not allowed when used memory > 'maxmemory'."
     expect(ask('set a 1')).toEqual(new ErrorReply(oom))
@@ -212,7 +195,6 @@ describe('scripts', () => {
   })
 
   it('may read on a replica, and may not write', () => {
-    const { engine, ask, run } = started()
     engine.state.isReplica = true
     expect(ask('set a 1')).toEqual(new ErrorReply("READONLY You can't write against a read only replica."))
     expect(run("return redis.call('exists', 'a')")).toBe(0)
@@ -222,14 +204,12 @@ describe('scripts', () => {
 
 describe('a server that is not well, or does not trust', () => {
   it('answers little while it loads', () => {
-    const { engine, ask } = started()
     engine.state.isLoading = true
     expect(ask('get a')).toEqual(new ErrorReply('LOADING Redis is loading the dataset in memory'))
     expect(ask('info persistence')).toContain('loading:1')
   })
 
   it('refuses commands, keys and channels to a user, in the words of 7.0', () => {
-    const { engine } = started()
     const rules = new AccessRules({ deniedCommands: ['hget'], keys: ['a*'], channels: ['a*'] })
     const connection = engine.connect(
       () => undefined,
@@ -250,7 +230,6 @@ describe('a server that is not well, or does not trust', () => {
 
 describe('messages', () => {
   it('reach those who subscribed, of either kind, and nobody afterwards', () => {
-    const { engine, ask } = started()
     const heard: string[][] = []
     const connection = engine.connect((kind, channel, payload) => heard.push([kind, channel, payload]))
     expect(connection.command(['subscribe', 'c', 'd'])).toEqual([

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LockClient } from '../../../../core/src/index.js'
+import type { AcquireOptions, LockClient } from '../../../../core/src/index.js'
 import type { SeededRandom } from '../../../../faults/src/harness/seeded-random.js'
 import {
   kindOf,
@@ -70,45 +70,39 @@ export class CountingCaller {
   }
 
   readonly #hold = ({ lock, kind }: Target): Promise<void> => {
-    const { tally, random, leaseMs } = this.#parts
+    const { random, leaseMs } = this.#parts
     const lease = random.chance(0.3) ? { leaseMs: Math.round(random.between(100, leaseMs)) } : {}
-    return tally.call(kind, undefined, async (acquired) => {
-      const hold = await lock.acquire({ waitMs: this.#patience(), ...lease })
-      acquired()
-      await this.#work()
+    return this.#held({ lock, kind }, { waitMs: this.#patience(), ...lease })
+  }
+
+  #held({ lock, kind }: Target, options: AcquireOptions): Promise<void> {
+    return this.#parts.tally.call(kind, options.signal, async (acquired) => {
+      const hold = await lock.acquire(options)
+      await this.#workOnce(acquired)
       await hold.release()
     })
   }
 
+  async #workOnce(acquired: () => void): Promise<void> {
+    acquired()
+    await this.#work()
+  }
+
   readonly #callback = ({ lock, kind }: Target): Promise<void> =>
     this.#parts.tally.call(kind, undefined, (acquired) =>
-      lock.withLock(
-        async () => {
-          acquired()
-          await this.#work()
-        },
-        { waitMs: this.#patience() },
-      ),
+      lock.withLock(() => this.#workOnce(acquired), { waitMs: this.#patience() }),
     )
 
   readonly #once = ({ lock, kind }: Target): Promise<void> =>
     this.#parts.tally.call(kind, undefined, async (acquired) => {
       const hold = await lock.tryAcquire()
       if (!hold) return null
-      acquired()
-      await this.#work()
+      await this.#workOnce(acquired)
       return hold.release()
     })
 
-  readonly #impatient = ({ lock, kind }: Target): Promise<void> => {
-    const signal = AbortSignal.timeout(Math.round(this.#parts.random.between(0, 150)))
-    return this.#parts.tally.call(kind, signal, async (acquired) => {
-      const hold = await lock.acquire({ signal })
-      acquired()
-      await this.#work()
-      await hold.release()
-    })
-  }
+  readonly #impatient = (target: Target): Promise<void> =>
+    this.#held(target, { signal: AbortSignal.timeout(Math.round(this.#parts.random.between(0, 150))) })
 
   readonly #reentrant = ({ lock, kind }: Target): Promise<void> => {
     const { locks, tally } = this.#parts
@@ -130,13 +124,7 @@ export class CountingCaller {
   readonly #pool = (): Promise<void> => {
     const { locks, tally } = this.#parts
     return tally.call('semaphore', undefined, (acquired) =>
-      locks.getSemaphore(POOL).withPermits(
-        async () => {
-          acquired()
-          await this.#work()
-        },
-        { waitMs: this.#patience() },
-      ),
+      locks.getSemaphore(POOL).withPermits(() => this.#workOnce(acquired), { waitMs: this.#patience() }),
     )
   }
 
@@ -145,8 +133,7 @@ export class CountingCaller {
     return tally.call('permit', undefined, async (acquired) => {
       const options = { renew: true, waitMs: this.#patience() }
       const permit = await locks.getPermitExpirableSemaphore(SEATS).acquirePermit(options)
-      acquired()
-      await this.#work()
+      await this.#workOnce(acquired)
       // A permit emits nothing when its release finds that it had ended.
       if ((await permit.release()) === 'lost' && permit.lossError === null) tally.lost('gone')
     })
