@@ -1,10 +1,10 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { seededRandom } from '@holdfast/faults/harness'
 import { QuorumError, type CompoundHold, type LockClient, type RedLock } from '../../../src/index.js'
 import { failureOf } from '../support/outcomes.js'
-import { heal, redLockOf, silences, type Node } from '../support/nodes.js'
+import { heal, redLockOf, silences, useNodes, type Node } from '../support/nodes.js'
 import { eventually, signalled, soon } from '../support/rig.js'
-import { describe, it, useNodes, useWarnings } from '../support/together.js'
+import { useWarnings } from '../support/warnings.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
