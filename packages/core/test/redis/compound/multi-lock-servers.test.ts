@@ -1,9 +1,8 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { type LockClient, type MultiLock } from '../../../src/index.js'
 import { failureOf } from '../support/outcomes.js'
-import { heal, silences } from '../support/nodes.js'
+import { heal, silences, useNodes } from '../support/nodes.js'
 import { eventually, soon } from '../support/rig.js'
-import { describe, it, useNodes } from '../support/together.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'

@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   InvalidArgumentError,
   LockLostError,
@@ -12,9 +12,8 @@ import {
   type RedLockOptions,
 } from '../../../src/index.js'
 import { failureOf } from '../support/outcomes.js'
-import { redLockOf } from '../support/nodes.js'
+import { redLockOf, useNodes } from '../support/nodes.js'
 import { eventually, soon } from '../support/rig.js'
-import { describe, it, useNodes } from '../support/together.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
