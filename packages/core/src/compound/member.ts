@@ -135,8 +135,8 @@ export class Member {
 
 /** Sends everything that `send` sends for the members as one script per client, up to the maximum batch size. */
 export function together<T>(members: readonly Member[], send: () => T): T {
-  const runners = new Set(members.map(({ session }) => session.runner))
-  return [...runners].reduce<() => T>((inner, runner) => () => runner.together(inner), send)()
+  members.forEach(({ session }) => session.runner.keepTogether())
+  return send()
 }
 
 /**

@@ -13,7 +13,7 @@ export interface GrantedLock {
 }
 
 interface GrantedLocksParts {
-  readonly runner: Pick<ScriptRunner, 'together'>
+  readonly runner: Pick<ScriptRunner, 'keepTogether'>
   readonly clock: Clock
   /** Pause before a second look when the first got no reply, ms. */
   readonly pauseMs: number
@@ -84,7 +84,8 @@ export class GrantedLocks {
     if (next < Number.POSITIVE_INFINITY) {
       this.timer.within(Math.max(next - now, TOGETHER_MS))
     }
-    this.parts.runner.together(() => due.forEach((each) => void this.lookAt(each)))
+    this.parts.runner.keepTogether()
+    due.forEach((each) => void this.lookAt(each))
   }
 
   private async lookAt({ lock, giveUpAt }: Watched): Promise<void> {

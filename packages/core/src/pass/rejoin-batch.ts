@@ -14,7 +14,7 @@ interface Rejoins {
 }
 
 interface RejoinBatcherParts {
-  readonly runner: Pick<ScriptRunner, 'together'>
+  readonly runner: Pick<ScriptRunner, 'keepTogether'>
   readonly runtime: Runtime
   /** The locks held by this client. */
   readonly held: { isHeld(key: string): boolean }
@@ -86,7 +86,8 @@ export class RejoinBatcher {
     here.timer?.cancel()
     here.timer = null
     here.sends = []
-    this.parts.runner.together(() => sends.forEach((send) => send()))
+    this.parts.runner.keepTogether()
+    sends.forEach((send) => send())
   }
 
   private at(lockKey: string): Rejoins {

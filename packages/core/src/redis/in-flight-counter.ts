@@ -8,7 +8,7 @@ const PARTS = 4
 
 // Over a network, all sleep in any case, and then the CPU of the client decides: one script of a turn costs it half.
 const FAR_MS = 0.3
-const ROUND_TRIPS = 16
+const ROUND_TRIPS = 32
 
 /**
  * Measures one round trip at a time. The shortest of the latest counts: longer ones tell of queues and of a busy machine,
@@ -18,13 +18,13 @@ class RoundTripEstimate {
   private startedAt = 0
   private repliesLeft = 0
   private measured = 0
-  private shortest = Infinity
-  private shortestBefore = 0
+  /** The latest; 0: there were fewer. */
+  private readonly tripsMs = new Float64Array(ROUND_TRIPS)
 
   constructor(private readonly clock: Pick<Runtime, 'now'>) {}
 
   get isFar(): boolean {
-    return Math.min(this.shortest, this.shortestBefore) > FAR_MS
+    return this.tripsMs.every(isFar)
   }
 
   sent(unanswered: number): void {
@@ -41,15 +41,14 @@ class RoundTripEstimate {
     }
     this.repliesLeft = Math.max(0, this.repliesLeft - count)
     if (this.repliesLeft === 0) {
-      this.shortest = Math.min(this.shortest, now - this.startedAt)
+      this.tripsMs[this.measured % ROUND_TRIPS] = now - this.startedAt
       this.measured += 1
-      if (this.measured === ROUND_TRIPS) {
-        this.shortestBefore = this.shortest
-        this.shortest = Infinity
-        this.measured = 0
-      }
     }
   }
+}
+
+function isFar(tripMs: number): boolean {
+  return tripMs > FAR_MS
 }
 
 /**
@@ -99,7 +98,8 @@ export class InFlightCounter {
     this.runtime.nextTick(this.forgetAnswered)
   }
 
-  private readonly forgetAnswered = (): void => {
+  /** The callers of this turn that have not sent again are not waited for. */
+  readonly forgetAnswered = (): void => {
     this.answered = 0
   }
 }

@@ -40,15 +40,15 @@ export interface MessageLinksEvents {
 }
 
 /** The state of the connections to one node. */
-interface NodeRecord {
-  link: MessageLink | null
-  wasConnected: boolean
-  isConfirmed: boolean
+class NodeRecord {
+  link: MessageLink | null = null
+  wasConnected = false
+  isConfirmed = false
   /** How many have ended in a row without a confirmed subscription, and of those how many had been connected. */
-  failures: number
-  endsAtSubscribe: number
+  failures = 0
+  endsAtSubscribe = 0
   /** No other is made before. */
-  pausedUntil: number
+  pausedUntil = 0
 }
 
 /**
@@ -178,14 +178,7 @@ export class MessageLinks {
     }
     // Others are received from one node, whichever it is.
     const key = command === 'PUBLISH' ? command : address
-    const record = this.records.get(key) ?? {
-      link: null,
-      wasConnected: false,
-      isConfirmed: false,
-      failures: 0,
-      endsAtSubscribe: 0,
-      pausedUntil: 0,
-    }
+    const record = this.records.get(key) ?? new NodeRecord()
     this.records.set(key, record)
     const pauseMs = record.link ? 0 : record.pausedUntil - this.parts.runtime.now()
     if (pauseMs > 0) {

@@ -33,7 +33,6 @@ export class ScriptDispatch implements CommandSender {
   readonly trouble: CommandTrouble
   private readonly underWay: InFlightCounter
   private readonly mostGathered: number
-  private isKept = false
   /** The latest reply says that commands are being queued for the EXEC of a transaction. */
   private isQueueing = false
   /** The connection on which Redis has answered a script, by its place: there it is run as soon as it arrives. */
@@ -59,7 +58,7 @@ export class ScriptDispatch implements CommandSender {
       return
     }
     const count = this.gathered.push(command)
-    if (count === this.mostGathered || (!this.isKept && this.underWay.isEnough(count))) {
+    if (count === this.mostGathered || this.underWay.isEnough(count)) {
       // Early, so that Redis works while the rest of this turn runs.
       this.sendGathered()
     } else if (count === 1) {
@@ -86,14 +85,9 @@ export class ScriptDispatch implements CommandSender {
     return this.unproven.size === 0 && !this.isQueueing
   }
 
-  /** Keeps everything `send` sends in one script, up to the maximum batch size. */
-  keepTogether<T>(send: () => T): T {
-    this.isKept = true
-    try {
-      return send()
-    } finally {
-      this.isKept = false
-    }
+  /** Keeps all that is sent from here to the end of the turn in one script, up to the maximum batch size. */
+  keepTogether(): void {
+    this.underWay.forgetAnswered()
   }
 
   private readonly sendGathered = (): void => {
@@ -231,15 +225,15 @@ export class ScriptDispatch implements CommandSender {
     if (!command.isWanted()) {
       return
     }
-    if (this.transport.isErrorReply(reply)) {
+    if (!(reply instanceof Error)) {
+      command.read(reply, acknowledged)
+    } else if (this.transport.isErrorReply(reply)) {
       if (isOfReplica(reply)) {
         this.parts.demoted()
       }
       command.end(refusal(reply, command.call))
-    } else if (reply instanceof Error) {
-      command.end(brokenOff(reply, command.call))
     } else {
-      command.read(reply, acknowledged)
+      command.end(brokenOff(reply, command.call))
     }
   }
 }

@@ -105,10 +105,10 @@ export class ScriptRunner implements CommandTrouble {
     return this.isReady ? this.send(call, handler) : handleReply(this.sendWhenReady(call), handler)
   }
 
-  /** Sends all transitions that `send` runs as one script, regardless of other commands in flight. */
-  together<T>(send: () => T): T {
-    const { dispatch, acknowledged } = this
-    return dispatch.keepTogether(acknowledged ? () => acknowledged.keepTogether(send) : send)
+  /** Sends all transitions from here to the end of the turn as one script, regardless of other commands in flight. */
+  keepTogether(): void {
+    this.dispatch.keepTogether()
+    this.acknowledged?.keepTogether()
   }
 
   /**

@@ -9,7 +9,7 @@ it('a caller behind callers that come back does not overtake them (I10)', async 
   const clock = new ManualClock()
   const sent: string[] = []
   const returns = new RejoinBatcher({
-    runner: { together: (send) => send() },
+    runner: { keepTogether: () => undefined },
     runtime: runtimeWith(systemRuntime, clock),
     held: { isHeld: () => false },
   })

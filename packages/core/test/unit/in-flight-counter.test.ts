@@ -82,8 +82,8 @@ describe('few commands with far to go', () => {
     underWay.settled(13, nowMs)
   }
 
-  it('wait for the end of the turn, as soon as sixteen round trips have shown how far it is', () => {
-    travel(14, 1)
+  it('wait for the end of the turn, as soon as thirty-two round trips have shown how far it is', () => {
+    travel(30, 1)
     resume()
     expect(leavesWith(13)).toBe(1)
     resume()

@@ -1,3 +1,5 @@
+import { hasMethods } from '../../runtime/plain-object.js'
+
 /** The part of an ioredis client, or of its Cluster, that runs scripts and is used here. */
 export interface IoredisScripting {
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>
@@ -49,15 +51,7 @@ export interface IoredisClient extends IoredisScripting {
 }
 
 export function isIoredisClient(value: unknown): value is IoredisClient {
-  const client = value as Partial<IoredisClient> | null
-  return (
-    typeof client === 'object' &&
-    client !== null &&
-    typeof client.evalsha === 'function' &&
-    typeof client.duplicate === 'function' &&
-    typeof client.sendCommand === 'function' &&
-    typeof client.status === 'string'
-  )
+  return hasMethods(value, 'evalsha', 'duplicate', 'sendCommand') && typeof value.status === 'string'
 }
 
 /** Sockets of this client, which must be our own, do not keep the process alive, from when they are connected. */

@@ -1,3 +1,4 @@
+import { hasMethods } from '../../runtime/plain-object.js'
 import type { IoredisClient, IoredisScripting } from './client.js'
 
 /** One node of a Cluster, as far as it is used here. */
@@ -26,16 +27,7 @@ export interface IoredisCluster extends IoredisScripting {
 }
 
 export function isIoredisCluster(value: unknown): value is IoredisCluster {
-  const client = value as Partial<IoredisCluster> | null
-  return (
-    typeof client === 'object' &&
-    client !== null &&
-    client.isCluster === true &&
-    typeof client.evalsha === 'function' &&
-    typeof client.sendCommand === 'function' &&
-    typeof client.nodes === 'function' &&
-    typeof client.refreshSlotsCache === 'function'
-  )
+  return hasMethods(value, 'evalsha', 'sendCommand', 'nodes', 'refreshSlotsCache') && value.isCluster === true
 }
 
 /** The slot's primary, as the slots table names it; undefined: none is known. */

@@ -1,3 +1,4 @@
+import { hasMethods } from '../../runtime/plain-object.js'
 import { jittered, type Runtime } from '../../runtime/runtime.js'
 import { isInWordsOfRedis } from '../failures.js'
 import type { Probe, SuspectConnection } from '../silent-connections.js'
@@ -34,20 +35,12 @@ export interface NodeRedisClient extends NodeRedisScripting {
   off(event: string | symbol, listener: (...args: any[]) => void): unknown
 }
 
-type Like = Record<string, unknown>
-
 export function isNodeRedisClient(value: unknown): value is NodeRedisClient {
-  const client = value as Like | null
   return (
-    typeof client === 'object' &&
-    client !== null &&
-    typeof client.evalSha === 'function' &&
-    typeof client.sendCommand === 'function' &&
-    typeof client.duplicate === 'function' &&
-    typeof client.subscribe === 'function' &&
-    typeof client.isReady === 'boolean' &&
+    hasMethods(value, 'evalSha', 'sendCommand', 'duplicate', 'subscribe') &&
+    typeof value.isReady === 'boolean' &&
     // Only single-connection clients have it; its breaks can be counted.
-    typeof client.socketEpoch === 'number'
+    typeof value.socketEpoch === 'number'
   )
 }
 

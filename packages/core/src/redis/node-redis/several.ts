@@ -1,3 +1,4 @@
+import { hasMethods } from '../../runtime/plain-object.js'
 import type { NodeRedisScripting } from './client.js'
 
 /** The address of a node, as `nodeAddressMap` may have changed it. */
@@ -51,15 +52,8 @@ export interface NodeRedisCluster extends OfSeveral {
 /** A client of node-redis that has several connections: a pool, a Sentinel or a cluster. */
 export type NodeRedisOfSeveral = NodeRedisPool | NodeRedisSentinel | NodeRedisCluster
 
-type Like = Record<string, unknown>
-
-function has(value: unknown, ...methods: string[]): value is Like {
-  const client = value as Like | null
-  return (
-    typeof client === 'object' &&
-    client !== null &&
-    [...methods, 'evalSha', 'on', 'off', 'connect'].every((name) => typeof client[name] === 'function')
-  )
+function has(value: unknown, ...methods: readonly string[]): value is Record<string, unknown> {
+  return hasMethods(value, ...methods, 'evalSha', 'on', 'off', 'connect')
 }
 
 export function isNodeRedisPool(value: unknown): value is NodeRedisPool {
