@@ -90,11 +90,8 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
   }
 
   get current(): H | null {
-    return this.isHeld ? this.hold : null
-  }
-
-  private get isHeld(): boolean {
-    return this.hold !== null && !this.hold.wasReleased && !this.hold.isLost
+    const { hold } = this
+    return hold && !hold.wasReleased && !hold.isLost ? hold : null
   }
 
   private whyNone(): string {

@@ -94,11 +94,6 @@ export class LastSeenHolders {
     return refusal ? this.clock.now() - refusal.since : 0
   }
 
-  /** Whether a caller here was refused the lock, and waits. */
-  isKnown(key: string): boolean {
-    return this.byKey.has(key)
-  }
-
   forget(key: string): void {
     this.byKey.delete(key)
   }

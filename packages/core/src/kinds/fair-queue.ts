@@ -176,7 +176,7 @@ export class FairQueue {
   /** Deferred, because the caller may be about to report the holder in the error that ends its wait. */
   private forgetHolderSoon(lockKey: string): void {
     const { lastHolders } = this.parts
-    if (lastHolders.isKnown(lockKey)) {
+    if (lastHolders.byKey.has(lockKey)) {
       this.parts.runtime.afterTurn(() => {
         if (!this.lines.has(lockKey)) {
           lastHolders.forget(lockKey)
@@ -283,7 +283,11 @@ export class FairQueue {
   }
 
   /** Applies any reply about a queue: when to ask next, and whether Java clients need their turn channels. */
-  private watch(line: FairLine, waits: Iterable<FairWait>, { ttlMs, javaIsThere }: Seen): void {
+  private watch(
+    line: FairLine,
+    waits: Iterable<FairWait>,
+    { ttlMs, javaIsThere }: Pick<FairHeldReply, 'ttlMs' | 'javaIsThere'>,
+  ): void {
     if (ttlMs >= 0) {
       this.timer.within(ttlMs)
     }
@@ -299,11 +303,6 @@ export class FairQueue {
       this.wake(owner)
     }
   }
-}
-
-interface Seen {
-  readonly ttlMs: number
-  readonly javaIsThere: boolean
 }
 
 function newLine(line: FairLine, aliveForMs: number): LockWaiters {

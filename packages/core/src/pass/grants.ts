@@ -79,7 +79,7 @@ export class GrantReceiver {
       return
     }
     const life = isProven(told, candidate) ? candidate.liveness.windowUntil(until, clock.now()) : undefined
-    if (!life || !this.offer(owner, grantOf(owner, life, behind))) {
+    if (!life || !this.offer(owner, { kind: 'granted', owner, ...life, behind })) {
       waiter.wake(candidate.queue)
     }
   }
@@ -104,12 +104,4 @@ export class GrantReceiver {
  */
 function isProven({ text, proof }: GrantMessage, { nonce }: GrantWaiter): boolean {
   return proof === createHash('sha1').update(`${nonce}${text}${nonce}`).digest('hex')
-}
-
-function grantOf(
-  owner: string,
-  { sentAt, ttlMs }: { sentAt: number; ttlMs: number },
-  behind: string[],
-): PushedGrant {
-  return { kind: 'granted', owner, sentAt, ttlMs, behind }
 }
