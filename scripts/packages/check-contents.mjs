@@ -117,7 +117,6 @@ export const checkManifest = (manifest, root, address) => {
   assert.deepEqual(manifest.engines, root.engines, 'engines as in the root')
   assert.equal(manifest.sideEffects, false, 'sideEffects')
   assert.equal(manifest.license, 'MIT')
-  assert.equal(manifest.publishConfig?.access, 'public', 'publishConfig.access')
   assert.ok(manifest.description?.length > 20, 'description')
   assert.ok(manifest.keywords?.length >= 3, 'keywords')
   assert.equal(new Set(manifest.keywords).size, manifest.keywords.length, 'each keyword once')
