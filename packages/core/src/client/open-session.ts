@@ -203,22 +203,18 @@ function lifecycle() {
   // Every retry during an outage adds a listener: many listeners are no leak here.
   const abandoning = controllerOfMany()
   const background = new Background()
-  let open = true
   let threads = 0
   return {
     background,
     closing: closing.signal,
     abandoned: abandoning.signal,
     assertOpen(lockName: string): void {
-      if (!open) {
+      if (closing.signal.aborted) {
         throw new ClientClosedError(lockName)
       }
     },
     nextThreadId: (): number => (threads += 1),
-    refuseNewCalls: (): void => {
-      open = false
-      closing.abort(new ClientClosedError())
-    },
+    refuseNewCalls: (): void => closing.abort(new ClientClosedError()),
     abandonEverything: (): void => abandoning.abort(),
   }
 }

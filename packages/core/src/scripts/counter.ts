@@ -38,6 +38,14 @@ export function stampOf({ number, floor }: OperationStamp): string[] {
   return [`${number}`, `${floor}`, REPLAY_GUARD_TTL_MS]
 }
 
+/** ARGV by which a script tells waiters. */
+export function announcing(
+  runner: ScriptRunner,
+  { channel }: Pick<AnnouncedArguments, 'channel'>,
+): readonly string[] {
+  return [channel, runner.announcementOn(channel)]
+}
+
 /** Parses the reply of an operation that answers 1, 0, or -1 where it is over. */
 export function wasDone(reply: unknown): boolean {
   return Number(reply) === 1
@@ -54,9 +62,8 @@ export interface TrySetArguments extends AnnouncedArguments {
 
 /** False: there was a counter already. */
 export function trySet(runner: ScriptRunner, given: TrySetArguments): Promise<boolean> {
-  const { value, ttlMs = 0, channel, message } = given
-  const announcement = [channel, runner.announcementOn(channel), message]
-  const call = onCounter(given, `${value}`, `${ttlMs}`, ...announcement)
+  const { value, ttlMs = 0, message } = given
+  const call = onCounter(given, `${value}`, `${ttlMs}`, ...announcing(runner, given), message)
   return runner.run({ script: trySetScript, ...call, parse: wasDone })
 }
 
@@ -84,7 +91,6 @@ export interface CancelArguments extends AnnouncedArguments {
 
 /** How much was released. */
 export function cancel(runner: ScriptRunner, given: CancelArguments): Promise<number> {
-  const { unit, channel } = given
-  const call = onCounter(given, `${unit}`, channel, runner.announcementOn(channel))
+  const call = onCounter(given, `${given.unit}`, ...announcing(runner, given))
   return runner.run({ script: cancelScript, ...call, parse: Number })
 }

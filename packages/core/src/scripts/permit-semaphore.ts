@@ -2,7 +2,7 @@ import type { ScriptCall } from '../redis/script-call.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom, count, anyNumber } from '../redis/shapes.js'
-import { stampOf, wasDone, type AnnouncedArguments } from './counter.js'
+import { announcing, stampOf, wasDone, type AnnouncedArguments } from './counter.js'
 import { atLeastNone, taken } from './semaphore.js'
 
 /** The arguments of every script that changes a permit-expirable semaphore. */
@@ -16,9 +16,9 @@ function onPermits(
   given: PermitArguments,
   args: readonly string[],
 ): Pick<ScriptCall, 'lockName' | 'keys' | 'args'> {
-  const { lockName, key, timeoutsKey, stamp, channel } = given
+  const { lockName, key, timeoutsKey, stamp } = given
   const keys = [key, timeoutsKey, stamp.key]
-  return { lockName, keys, args: [...stampOf(stamp), channel, runner.announcementOn(channel), ...args] }
+  return { lockName, keys, args: [...stampOf(stamp), ...announcing(runner, given), ...args] }
 }
 
 export const setPermitsScript = defineScript('permit-semaphore/set', countedOnce)
@@ -164,12 +164,11 @@ export function countPermits(
   runner: ScriptRunner,
   given: Omit<PermitArguments, 'stamp'>,
 ): Promise<PermitCounts> {
-  const { lockName, key, timeoutsKey, channel } = given
-  const keys = [key, timeoutsKey]
+  const { lockName, key, timeoutsKey } = given
   return runner.run({
     script: countPermitsScript,
-    keys,
-    args: [channel, runner.announcementOn(channel)],
+    keys: [key, timeoutsKey],
+    args: announcing(runner, given),
     parse: parseCounts,
     lockName,
   })

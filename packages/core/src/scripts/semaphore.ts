@@ -1,7 +1,7 @@
 import type { ScriptRunner } from '../redis/script-runner.js'
 import { defineScript } from '../redis/script.js'
 import { countedOnce, numbers, numberFrom } from '../redis/shapes.js'
-import { onCounter, wasDone, type CounterArguments, type AnnouncedArguments } from './counter.js'
+import { announcing, onCounter, wasDone, type CounterArguments, type AnnouncedArguments } from './counter.js'
 
 export const acquirePermitsScript = defineScript('semaphore/acquire', numbers(2, countedOnce))
 
@@ -45,9 +45,8 @@ export interface ReleasePermitsArguments extends AnnouncedArguments {
 
 /** False: there is no semaphore, and none was made. */
 export function releasePermits(runner: ScriptRunner, given: ReleasePermitsArguments): Promise<boolean> {
-  const { permits, onlyIfExists, channel } = given
-  const announcement = [channel, runner.announcementOn(channel)]
-  const call = onCounter(given, `${permits}`, onlyIfExists ? '1' : '0', ...announcement)
+  const { permits, onlyIfExists } = given
+  const call = onCounter(given, `${permits}`, onlyIfExists ? '1' : '0', ...announcing(runner, given))
   return runner.run({ script: releasePermitsScript, ...call, parse: wasDone })
 }
 
@@ -61,9 +60,8 @@ export interface AddPermitsArguments extends AnnouncedArguments {
 }
 
 export function addPermits(runner: ScriptRunner, given: AddPermitsArguments): Promise<void> {
-  const { permits, channel, keepsTtl } = given
-  const announcement = [channel, runner.announcementOn(channel)]
-  const call = onCounter(given, `${permits}`, ...announcement, keepsTtl ? '1' : '0')
+  const { permits, keepsTtl } = given
+  const call = onCounter(given, `${permits}`, ...announcing(runner, given), keepsTtl ? '1' : '0')
   return runner.run({ script: addPermitsScript, ...call, parse: () => undefined })
 }
 
