@@ -1,9 +1,11 @@
 import { parseOptions, requireKnown, UsageError, wholeNumber } from '../../../scripts/command-line.mjs'
 import { MAJORS, REFERENCE } from './reference-node.mjs'
-import { SCENARIOS } from './scenarios/index.mjs'
+import { hasFlows, SCENARIOS } from './scenarios/index.mjs'
 
 const MOST = 9_999_999
+const MOST_FLOWS = 10_000
 const NAMES = SCENARIOS.map(({ id }) => id)
+const BY_FLOWS = SCENARIOS.filter(hasFlows).map(({ id }) => id)
 
 export const USAGE = `Usage: npm run bench -- [options]
 
@@ -12,6 +14,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --contestants TEXTS only contestants that have one of these texts, separated by commas, in "setting: name" (uncontended)
                       or "scenario: name", as in --contestants 'off: raw,holdfast'. Who runs beside whom matters: no
                       figures for docs/performance.md
+  --flows N,N         how many flows, where a scenario runs several numbers of them: ${BY_FLOWS.join(', ')}
   --rounds N          measured rounds, where a scenario has rounds
   --ms N              duration of one contestant in one round, ms
   --node MAJOR        the Node that all of it runs on: ${MAJORS.join(', ')}; fetched into the cache, nothing is installed
@@ -27,9 +30,15 @@ export const USAGE = `Usage: npm run bench -- [options]
 Exit code: 0, also where a bar is not met: one run on one machine is a hint. 1: somebody could not lock and unlock,
 counts are wrong, or keys were left behind. 2: the arguments are wrong.`
 
+const listed = (text = '') =>
+  text
+    .split(',')
+    .map((each) => each.trim())
+    .filter(Boolean)
+
 /**
  * @param {string[]} args
- * @returns {{ only: string[], contestants: string[], rounds?: number, ms?: number, json?: string, plots?: string,
+ * @returns {{ only: string[], contestants: string[], flows?: number[], rounds?: number, ms?: number, json?: string, plots?: string,
  *   from?: string, node?: string, writeDocs: boolean, smoke: boolean, help: boolean }}
  * @throws {UsageError}
  */
@@ -39,6 +48,7 @@ export const parseArguments = (args) => {
   const values = parseOptions(args, {
     only: { type: 'string', multiple: true, default: NAMES },
     contestants: text,
+    flows: text,
     rounds: text,
     ms: text,
     json: text,
@@ -50,7 +60,7 @@ export const parseArguments = (args) => {
     help: flag,
   })
   requireKnown('only', values.only, NAMES)
-  const measuring = ['rounds', 'ms', 'plots', 'from'].find((name) => values[name] !== undefined)
+  const measuring = ['flows', 'rounds', 'ms', 'plots', 'from'].find((name) => values[name] !== undefined)
   if (values.smoke && (measuring || values['write-docs'])) {
     throw new UsageError(`--smoke measures nothing: --${measuring ?? 'write-docs'} has no meaning with it`)
   }
@@ -59,13 +69,12 @@ export const parseArguments = (args) => {
   const { json, plots, from, smoke, help } = values
   const node = values.node ?? (smoke || from !== undefined ? undefined : REFERENCE)
   if (node !== undefined) requireKnown('node', [node], MAJORS)
-  const contestants = (values.contestants ?? '')
-    .split(',')
-    .map((each) => each.trim().toLowerCase())
-    .filter(Boolean)
+  const contestants = listed(values.contestants).map((each) => each.toLowerCase())
+  const flows = listed(values.flows).map((each) => wholeNumber('flows', each, MOST_FLOWS))
   return {
     only: values.only,
     contestants,
+    ...(flows.length === 0 ? {} : { flows }),
     ...count('rounds'),
     ...count('ms'),
     ...{ json, plots, from, smoke, help, node },

@@ -4,16 +4,19 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 /** Flows that have not come to an end by then are left alone: some libraries lose a wake-up and wait for a lease. */
 const PATIENCE_MS = 700
 
-const hold = (holdMs) => (holdMs > 0 ? () => sleep(holdMs) : undefined)
+const hold = (holdMs, leavesTurn) => {
+  if (leavesTurn) return () => nextTurn()
+  return holdMs > 0 ? () => sleep(holdMs) : undefined
+}
 
 /**
  * Flows that all want one lock, for so long. A pass is a pair after one of another flow: the lock has changed hands.
  *
  * @param {((during?: () => Promise<unknown>) => Promise<unknown>)[]} flows
- * @param {{ ms: number, holdMs: number }} how
+ * @param {{ ms: number, holdMs: number, leavesTurn?: boolean }} how `leavesTurn`: holds it for a turn of the event loop
  */
-export const contend = async (flows, { ms, holdMs }) => {
-  const during = hold(holdMs)
+export const contend = async (flows, { ms, holdMs, leavesTurn }) => {
+  const during = hold(holdMs, leavesTurn)
   const counts = { pairs: 0, passes: 0, gaveUp: 0, together: 0, stuck: flows.length }
   let latest
   const pairsOf = flows.map(() => 0)

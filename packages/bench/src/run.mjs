@@ -2,23 +2,25 @@ import { performance } from 'node:perf_hooks'
 import { Context } from './context.mjs'
 import { PACKAGES } from './contestants/index.mjs'
 import { load, machineFacts, versionOf } from './machine.mjs'
-import { SCENARIOS } from './scenarios/index.mjs'
+import { hasFlows, SCENARIOS } from './scenarios/index.mjs'
 
 const chosen = ({ only }) => SCENARIOS.filter(({ id }) => only.includes(id))
 
 const resultOf = async (scenario, context, wanted) => scenario.run(context, paramsOf(scenario, wanted))
 
-const paramsOf = (scenario, { smoke, rounds, ms }) => ({
+const paramsOf = (scenario, { smoke, flows, rounds, ms }) => ({
   ...(smoke ? scenario.small : scenario.full),
+  ...(flows !== undefined && hasFlows(scenario) ? { flows } : {}),
   ...(rounds === undefined ? {} : { rounds }),
   ...(ms === undefined ? {} : { ms }),
 })
 
 /** Options that change the figures. */
-const optionsOf = ({ only, contestants, rounds, ms }) => {
+const optionsOf = ({ only, contestants, flows, rounds, ms }) => {
   const options = [
     ...(only.length === SCENARIOS.length ? [] : only.map((name) => `--only ${name}`)),
     ...(contestants.length === 0 ? [] : [`--contestants '${contestants.join(',')}'`]),
+    ...(flows === undefined ? [] : [`--flows ${flows.join(',')}`]),
     ...(rounds === undefined ? [] : [`--rounds ${rounds}`]),
     ...(ms === undefined ? [] : [`--ms ${ms}`]),
   ]

@@ -1,3 +1,4 @@
+import { speed } from '../comparison.mjs'
 import { holdfastEarly, holdfastLock, holdfastWithLock } from './holdfast.mjs'
 import { SETTINGS } from './index.mjs'
 import { raw } from './raw.mjs'
@@ -21,6 +22,22 @@ export const fastest = ({ withRaw = false } = {}) =>
     ...setting,
     contestants: chosenOf(setting, withRaw ? [raw, ...OURS] : OURS),
   }))
+
+/** Those who do not wait for the answer of a release beside those who do. @returns {import('../scenarios/index.mjs').Bar[]} */
+export const earlyBars = (results, where, least) => {
+  const [early, usual] = [holdfastEarly, holdfastWithLock].map(({ name }) =>
+    results.find((each) => each.name === name),
+  )
+  return early && usual
+    ? [
+        {
+          text: `${where}, ${early.name}: pairs/s, of the default`,
+          value: speed(early) / speed(usual),
+          least,
+        },
+      ]
+    : []
+}
 
 /** Where peers stand in both settings, and others in one. */
 export const labelOf = ({ name, kind, setting }) => (kind === 'peer' ? `${name} (${setting})` : name)

@@ -6,19 +6,20 @@ const LONGEST_WAIT_MS = 250
 const PAIRS_OF_BEST_PEER = new Map([[4, 5]])
 const PASSES_OF_BEST_PEER = 25
 
-export const nameOf = ({ processes, flows, holdMs }) =>
-  `${processes === 1 ? 'one process' : `${processes} processes`}, ${flows} flows${processes === 1 ? '' : ' each'}, held for ${holdMs} ms`
+export const nameOf = ({ processes, flows, holdMs, leavesTurn }) =>
+  `${processes === 1 ? 'one process' : `${processes} processes`}, ${flows} flows${processes === 1 ? '' : ' each'}, held for ${leavesTurn ? 'a turn of the event loop' : `${holdMs} ms`}`
 
 export const sameCase = (one, other) =>
-  one.processes === other.processes && one.flows === other.flows && one.holdMs === other.holdMs
+  ['processes', 'flows', 'holdMs', 'leavesTurn'].every((key) => one[key] === other[key])
 
 /** Beside the best peer; and how evenly the lock went round. */
-export const contendedBars = ({ results, cases, chains = [] }) =>
-  cases.flatMap((each) => {
+export const contendedBars = ({ results, cases, chains = [], timers = [] }) => [
+  ...cases.flatMap((each) => {
     const here = measured(results).filter((result) => sameCase(result, each))
     const of = (name) => here.find((result) => result.name === name)
     const [plain, fair] = [of('Holdfast withLock'), of('Holdfast fair lock')]
     const beside = [...besidePeer(plain, here, each), ...passesBesidePeer(plain, here, each)]
+    if (plain && each.leavesTurn) beside.push(commandsOf(plain, each))
     if (each.processes !== 4 || each.holdMs > 0) return beside
     const chain = chains.find(({ processes }) => processes === each.processes)
     return [
@@ -27,7 +28,20 @@ export const contendedBars = ({ results, cases, chains = [] }) =>
       ...(fair && chain ? [besideChain(fair, chain, each)] : []),
       ...(fair ? [evenness(fair, each, 0.95)] : []),
     ]
-  })
+  }),
+  ...timers.map(({ chain, lateMs, idleMs }) => ({
+    text: `a timer of 1 ms beside ${chain}: p99.9, above an idle process, ms`,
+    value: lateMs - idleMs,
+    most: 15,
+  })),
+]
+
+/** Callers of one process pass the lock on without Redis. */
+const commandsOf = (ours, each) => ({
+  text: `${nameOf(each)}, ${ours.name}: commands a pair`,
+  value: ours.commands.median,
+  most: 0.2,
+})
 
 const besidePeer = (ours, here, each) => {
   const peers = here.filter(({ kind }) => kind === 'peer')

@@ -3,8 +3,9 @@ import { hopsPerSecond } from '../push-chain.mjs'
 import { bars as barChart } from '../report/charts.mjs'
 import { decimals, figure, spread, thousands } from '../report/table.mjs'
 import { interleaved } from '../rounds.mjs'
-import { jainIndex } from '../statistics.mjs'
+import { jainIndex, quantile } from '../statistics.mjs'
 import { usageOf } from '../usage.mjs'
+import { CHAIN_NAMES } from '../worker/in-memory.mjs'
 import { waitingVariants } from '../variants.mjs'
 import { warmUp } from '../warm-up.mjs'
 import { openIn, withWorkers } from '../workers.mjs'
@@ -19,15 +20,18 @@ const BEST_MS = {
 
 const LIFE = { atMostMs: 300_000, what: 'contended' }
 
-/** Everybody wants one lock: 2 and 32 flows of one process, 8 flows of each of 4 and of 8 processes; held for no time, or for 1 ms. */
+/** Everybody wants one lock: 2 and 32 flows of one process, 8 flows of each of 4 and of 8 processes; held for no time, for a turn of the event loop, or for 1 ms. */
 export const contended = {
   id: 'contended',
   title: 'Contended: one lock for all',
   full: {
     rounds: 2,
     ms: 400,
+    timersMs: 2_000,
+    timersBeside: CHAIN_NAMES,
     cases: [
       { processes: 1, flows: 2, holdMs: 0 },
+      { processes: 1, flows: 2, holdMs: 0, leavesTurn: true },
       { processes: 1, flows: 32, holdMs: 0 },
       { processes: 1, flows: 32, holdMs: 1 },
       { processes: 8, flows: 8, holdMs: 0 },
@@ -39,6 +43,8 @@ export const contended = {
     rounds: 1,
     ms: 200,
     warmUpMs: 50,
+    timersMs: 20,
+    timersBeside: CHAIN_NAMES.slice(0, 1),
     cases: [{ processes: 2, flows: 2, holdMs: 0 }],
   },
 
@@ -61,6 +67,7 @@ export const contended = {
       cases,
       chains: several.chains,
       results: [...(await alone(params, life, context)), ...several.results],
+      timers: await timersBeside(params, life, context),
     }
   },
 
@@ -83,8 +90,8 @@ export const contended = {
 
   bars: contendedBars,
 
-  tables: ({ results, cases }) =>
-    cases.map((each) => ({
+  tables: ({ results, cases, timers = [] }) => [
+    ...cases.map((each) => ({
       title: nameOf(each),
       head: [
         ...['contestant', 'pairs/s', 'min to max', 'passes/s', 'client µs', 'Redis µs', 'commands', 'Jain'],
@@ -92,6 +99,13 @@ export const contended = {
       ],
       rows: results.filter((result) => sameCase(result, each)).map(rowOf),
     })),
+    {
+      title:
+        'A timer of 1 ms beside calls that are answered from memory, one after the other: how late it is, p99.9',
+      head: ['beside', 'ms', 'in an idle process'],
+      rows: timers.map(({ chain, lateMs, idleMs }) => [chain, decimals(lateMs, 1), decimals(idleMs, 1)]),
+    },
+  ],
 
   charts: ({ results, cases }) => [
     barChart({
@@ -131,6 +145,19 @@ const alone = async (params, life, context) => {
   })
 }
 
+const timersBeside = async ({ timersBeside: chains, timersMs: ms }, life, context) => {
+  const timers = []
+  for (const chain of chains) {
+    const what = `contended: Holdfast, a timer beside ${chain}`
+    if (!context.isChosen(what)) continue
+    context.log(what)
+    const how = { chain, url: context.url, name: context.name('in-memory', chain), ms }
+    const { late, idle } = await withWorkers(1, life, ([worker]) => worker.call('timersBesideChain', how))
+    timers.push({ chain, lateMs: quantile(late, 0.999), idleMs: quantile(idle, 0.999) })
+  }
+  return timers
+}
+
 const chainOf = (workers, { ms }, context) => {
   context.log(`contended, a chain of pushes through ${workers.length} processes`)
   return hopsPerSecond(workers, { ms: 2 * ms }, context)
@@ -145,9 +172,10 @@ const chosenIn = async (workers, context) => {
   return chosen
 }
 
-const caseOf = async (workersOf, variants, { processes, flows, holdMs }, params, context) => {
+const caseOf = async (workersOf, variants, where, params, context) => {
+  const { processes, ...how } = where
   const { rounds, ms } = params
-  const what = nameOf({ processes, flows, holdMs })
+  const what = nameOf(where)
   let turns = 0
   const figures = await interleaved(
     variants,
@@ -156,7 +184,7 @@ const caseOf = async (workersOf, variants, { processes, flows, holdMs }, params,
       const before = await usageOf(contestant, context)
       const calls = workersOf(variant)
         .slice(0, processes)
-        .map((worker) => worker.call('contend', { variant, name, flows, ms, holdMs }))
+        .map((worker) => worker.call('contend', { variant, name, ms, ...how }))
       const answers = await Promise.all(calls)
       const after = await usageOf(contestant, context)
       return sumOf(answers, before, after)
@@ -164,7 +192,7 @@ const caseOf = async (workersOf, variants, { processes, flows, holdMs }, params,
     { rounds, what },
     context,
   )
-  return variants.map(({ name, kind }, i) => ({ name, kind, processes, flows, holdMs, ...figures[i] }))
+  return variants.map(({ name, kind }, i) => ({ name, kind, ...where, ...figures[i] }))
 }
 
 const sumOf = (answers, before, after) => {

@@ -29,6 +29,9 @@ import { wakeUp } from './wake-up.mjs'
  * @typedef {{ text: string, value: number, least?: number, most?: number }} Bar without `least` and `most` only told
  */
 
+/** Whether it runs several numbers of flows. @param {Scenario} scenario */
+export const hasFlows = ({ full }) => Array.isArray(full.flows)
+
 /** @type {Scenario[]} */
 export const SCENARIOS = [
   uncontended,

@@ -26,7 +26,11 @@ export const runFlows = async (how) => {
 }
 
 /** How late a timer of 1 ms is, beside so many flows. @returns {Promise<number[]>} ms, of each time */
-export const timersBeside = async ({ flows: count, ms }) => {
+export const timersBeside = ({ flows, ms }) =>
+  lateTimers(() => (flows > 0 ? pairsOf({ flows, ms }) : new Promise((resolve) => setTimeout(resolve, ms))))
+
+/** How late a timer of 1 ms is beside this work. @param {() => Promise<unknown>} work @returns {Promise<number[]>} the same */
+export const lateTimers = async (work) => {
   const late = []
   let over = false
   const ticking = (async () => {
@@ -36,8 +40,7 @@ export const timersBeside = async ({ flows: count, ms }) => {
       late.push(performance.now() - from - 1)
     }
   })()
-  if (count > 0) await pairsOf({ flows: count, ms })
-  else await new Promise((resolve) => setTimeout(resolve, ms))
+  await work()
   over = true
   await ticking
   return late

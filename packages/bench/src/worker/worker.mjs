@@ -7,6 +7,7 @@ import * as crowd from './crowd.mjs'
 import * as delayLine from './delay-line.mjs'
 import * as flows from './flows.mjs'
 import * as holding from './holding.mjs'
+import * as inMemory from './in-memory.mjs'
 import * as many from './many.mjs'
 import * as neighbour from './neighbour.mjs'
 import { flowOf, open } from './opened.mjs'
@@ -18,6 +19,7 @@ serveWorker({
   closeFlows: flows.closeFlows,
   runFlows: flows.runFlows,
   timersBeside: flows.timersBeside,
+  timersBesideChain: inMemory.timersBesideChain,
   repeatPairs: flows.repeatPairs,
   pairTimes: flows.pairTimes,
   open,

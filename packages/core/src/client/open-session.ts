@@ -93,7 +93,9 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     reports,
     contexts: new Contexts(),
     missingSemaphores: missingSemaphores(events, background),
-    releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume),
+    releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume, () =>
+      runner.keepTogether(),
+    ),
     yielding: new Yielding(runtime),
     localReentry: new LocalReentry({ runtime, background: life.background }),
     idleLocks: null,

@@ -90,7 +90,8 @@ export class ScriptDispatch implements CommandSender {
     this.underWay.forgetAnswered()
   }
 
-  private readonly sendGathered = (): void => {
+  /** Sends what waits for the end of the turn. */
+  readonly sendGathered = (): void => {
     if (this.gathered.length === 0) {
       return
     }

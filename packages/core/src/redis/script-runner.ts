@@ -13,6 +13,7 @@ import { type ScriptCall } from './script-call.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
 import { ScriptCommand, type CommandTrouble } from './script-command.js'
 import { ScriptDispatch } from './script-dispatch.js'
+import { tellWriters, type Writer } from './writers.js'
 
 export interface RunnerLimits {
   readonly commandTimeoutMs: number
@@ -37,6 +38,7 @@ export class ScriptRunner implements CommandTrouble {
   private readonly dispatch: ScriptDispatch
   private readonly acknowledged: ScriptDispatch | null
   private readonly movingSlots: MovingSlots | null
+  private readonly writers: Writer[] = []
   /** An error: the reason why this server must not grant anything. Releases are sent all the same. */
   private state: 'open' | 'closed' | RedisUnavailableError = 'open'
 
@@ -116,22 +118,12 @@ export class ScriptRunner implements CommandTrouble {
    * Redis has answered scripts like it on this connection before. False also where that cannot be told.
    */
   whenWritten(key: string, tell: (isWritten: boolean) => void): void {
-    const { port, dispatch } = this
-    const epoch = port.connectionEpoch
+    const { port, runtime, dispatch } = this
     if (!port.whenWritten || this.acknowledged || !this.isReady) {
       tell(false)
-      return
+    } else if (this.writers.push({ key, epoch: port.connectionEpoch, tell }) === 1) {
+      runtime.nextTick(() => tellWriters(this.writers.splice(0), port, dispatch, () => this.isReady))
     }
-    // Behind the tick in which the commands of this turn are sent.
-    this.runtime.nextTick(() => {
-      if (dispatch.sendsOnlyProven) {
-        port.whenWritten?.(key, (isWritten) =>
-          tell(isWritten && this.isReady && port.connectionEpoch === epoch),
-        )
-      } else {
-        tell(false)
-      }
-    })
   }
 
   /** Whether Redis has answered this script on this connection: it is run as soon as it arrives. */

@@ -29,6 +29,8 @@ export class ReleaseWaits {
     private readonly runtime: Runtime,
     private readonly waitMs: number,
     beforeResume: () => void,
+    /** See `ScriptRunner`. */
+    private readonly keepTogether: () => void,
   ) {
     this.deadlines = new CommandDeadlines(runtime, waitMs, beforeResume)
   }
@@ -40,7 +42,7 @@ export class ReleaseWaits {
    */
   leave<T>(leaving: Leaving<T>): Promise<T | null> {
     return this.needWrites
-      ? sentBy(leaving, (release) => this.outcomeOf(release))
+      ? sentBy(leaving, (release) => this.outcomeOf(release), this.keepTogether)
       : this.outcomeOf(leaving.release())
   }
 
@@ -114,13 +116,18 @@ class ReleaseWait<T> implements InFlight {
 
 /**
  * Releases, and waits until the release was written, where that is enough; otherwise as long as `otherwise` does.
+ * @param keepTogether leaves what is sent to the end of the turn: callers that go on then send together again
  * @returns the outcome; null: it was written, and is not known yet. Then a failure is told by events alone
  */
 export function sentBy<T>(
   leaving: Leaving<T>,
   otherwise: (release: Promise<T>) => Promise<T | null>,
+  keepTogether?: () => void,
 ): Promise<T | null> {
   const { whenWritten } = leaving
+  if (whenWritten) {
+    keepTogether?.()
+  }
   const release = leaving.release()
   if (!whenWritten || (release as Promise<unknown>) === RELEASED) {
     return otherwise(release)
