@@ -29,7 +29,7 @@ const cpuSeconds = () => {
   }
 }
 
-/** Seconds of all processors, and of these those that programs had; without those of the lowest priority. */
+/** Seconds of all processors, and of these those that programs had; without those of a low priority. */
 const machineSeconds = () => {
   const times = cpus().map((each) => each.times)
   const sumOf = (kinds) =>
