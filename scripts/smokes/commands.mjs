@@ -13,7 +13,7 @@ export const COMMANDS = {
   'test:unit': { step: 'npm test' },
   'test:fleets': { step: 'scripts/run-tests.mjs --selectProjects fleets' },
   'test:clients': {
-    smoke: 'scripts/clients/main.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns redis/trust',
+    smoke: 'scripts/clients/main.mjs --selectProjects ioredis5 noderedis5 --testPathPatterns locks/trust',
   },
   // Its scenarios: below.
   faults: { step: 'scripts/faults.mjs torture --minutes 1' },

@@ -10,7 +10,9 @@ let client
 /** The ES module that users of a built package import. */
 const entryOf = (folder) => {
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  return join(folder, exports['.'].import.default)
+  const entry = exports['.'].import
+  // Commits up to November 2026 name its types beside it.
+  return join(folder, entry.default ?? entry)
 }
 
 const runFor = async (ms, { flows, names }) => {

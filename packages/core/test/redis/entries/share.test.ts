@@ -242,7 +242,8 @@ describe('a shared run', () => {
     const calls = [oauth(one).run('42', work.task), oauth(one).run('42', work.task)]
     await work.untilRunning()
     const next = oauth(other).run('42', () => 'next')
-    await untilWaiting()
+    // The second call of the first client is another share's, which waits for the run as another process would.
+    await rig.heard(LOCK, 2)
     const results = Promise.allSettled(calls)
     await one.close({ graceMs: 0 })
     expect(work.last?.signal.aborted).toBe(true)
