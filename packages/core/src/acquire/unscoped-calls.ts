@@ -113,9 +113,10 @@ export class UnscopedCalls<H extends UnscopedHold = Hold> {
     const { runtime } = this.session
     if (isUnscopedWarningDue(this.lockName)) {
       runtime.microtask(() => {
-        const { refused } = this
+        const after = this.refused === 'not' ? 'not' : 'before'
         this.refused = 'now'
-        runtime.microtask(() => (this.refused = refused === 'not' ? 'not' : 'before'))
+        // A hold that was taken meanwhile, passed on by what the caller did, ends it.
+        runtime.microtask(() => (this.refused = this.refused === 'now' ? after : this.refused))
       })
     }
   }

@@ -151,6 +151,37 @@ describe.each([
     await hold.release()
   })
 
+  it('grants it to a waiter that shortens its lease before it has asked for one: a second time makes it no longer', async () => {
+    const { waiting } = await standing(client)
+    await holder.release()
+    const hold = await soon(waiting)
+    await soon(Promise.all([hold.shorten(10_000), hold.shorten(20_000)]))
+    await hold.verify()
+    expect(hold.trustedForMs).toBeLessThan(10_000)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(10_000)
+    expect(await hold.release()).toBe('released')
+  })
+
+  it('grants it to a waiter that passes it on before it has asked for a lease: who shortens that asks for it first', async () => {
+    const client = await another({ resyncInterval: 5_000 })
+    const first = await standing(client)
+    // Only along the queue of a fair lock each caller has a place.
+    const next = kind === 'fair' ? (await standing(client)).waiting : lockOf(client.locks).acquire()
+    // In the turn of the grant: at its end the lease is asked for in any case.
+    void first.waiting.then((hold) => hold.release())
+    const shortened = next.then((hold) => hold.shorten(20_000))
+    await holder.release()
+    await soon(shortened)
+    const hold = await next
+    await hold.verify()
+    // The grant alone lasts two ticks.
+    expect(hold.trustedForMs).toBeGreaterThan(10_000)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(10_000)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(20_000)
+    expect(client.sent().filter((script) => script === 'renew')).toHaveLength(1)
+    expect(await hold.release()).toBe('released')
+  })
+
   it('grants it to none that wants it for less time than a life: that one asks', async () => {
     const { waiting } = await standing(client, { leaseMs: 5_000 })
     await holder.release()
