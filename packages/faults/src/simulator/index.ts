@@ -1,7 +1,7 @@
 export { main } from './cli.js'
 export { play, type Episode } from './episode.js'
 export type { Plan } from './work/plan.js'
-export { planOf } from './work/plan-of.js'
+export { EVERYTHING, planOf } from './work/plan-of.js'
 export { LOCK_KINDS } from '../workload/lock-kinds.js'
 export { explore } from './exhaustive.js'
 export { keptIn, reduced, textOf } from './shrink.js'

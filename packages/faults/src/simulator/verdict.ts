@@ -11,8 +11,8 @@ import { checkAtRest, type Orphan } from './checks/at-rest.js'
 import { checkFreeLocks } from './checks/free-locks.js'
 import { checkTurns } from './checks/turns.js'
 import { areLivesLongEnough, checkDuties, LEGS } from './checks/duties.js'
-import { askedBehindDead } from './checks/dead-waiters.js'
-import { faultKindOf, type FaultSpan } from './checks/fault-spans.js'
+import { askedBehind } from './checks/dead-waiters.js'
+import { faultKindOf, type FaultSpan, LEFT_BEHIND, leftBehindForMs } from './checks/fault-spans.js'
 import type { Finding } from './finding.js'
 import type { PoolAtRest } from '../workload/check-permits.js'
 import { Miscount } from '../workload/lock-steps.js'
@@ -114,11 +114,17 @@ type Healing = (fault: Pick<FaultSpan, 'kind' | 'target' | 'fromMs'>, lock: stri
 const healingOf = (events: readonly HistoryEvent[], settings: Settings): Healing => {
   const healedMs = healedMsOf(settings)
   const knownMs = KNOWN_MS + LEGS * settings.slowestMs
-  const askedBehind = askedBehindDead(events, settings.resyncMs)
+  const asked = askedBehind(events, settings.resyncMs)
   return ({ kind, target, fromMs }, lock) => {
     if (isFoundAtOnce(kind, lock)) return Math.min(healedMs, knownMs)
-    const askedMs = kind === 'process-killed' && target ? askedBehind(target, lock) : undefined
-    return healedMs + Math.max(0, (askedMs ?? fromMs) - fromMs)
+    if (kind === 'process-killed' && target) {
+      return healedMs + Math.max(0, (asked.killed(target, lock) ?? fromMs) - fromMs)
+    }
+    if (kind === LEFT_BEHIND) {
+      const overMs = fromMs + leftBehindForMs(settings)
+      return healedMs + Math.max(0, (asked.restored(fromMs, lock) ?? overMs) - overMs)
+    }
+    return healedMs
   }
 }
 

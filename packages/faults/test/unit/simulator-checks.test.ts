@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { HistoryEvent } from '../../src/harness/index.js'
 import { checkAtRest } from '../../src/simulator/checks/at-rest.js'
-import { askedBehindDead } from '../../src/simulator/checks/dead-waiters.js'
+import { askedBehind } from '../../src/simulator/checks/dead-waiters.js'
 import { checkFreeLocks } from '../../src/simulator/checks/free-locks.js'
 import { checkDuties } from '../../src/simulator/checks/duties.js'
 import { checkTurns } from '../../src/simulator/checks/turns.js'
@@ -207,10 +207,10 @@ describe('a dead waiter of a fair lock', () => {
     at(200, 'killed', { process: 'p1', lock: undefined }),
   ]
   const asked = (events: readonly HistoryEvent[], process = 'p1', lock = FAIR): number | undefined =>
-    askedBehindDead(
+    askedBehind(
       [...dead, ...events].sort((a, b) => a.atMs - b.atMs),
       heartbeatMs,
-    )(process, lock)
+    ).killed(process, lock)
 
   test('delays the next from when that asks, where nobody was heard for more than a heartbeat', () => {
     const released = at(8_000, 'release-begin', { lock: FAIR, owner: OWNER })
@@ -230,6 +230,15 @@ describe('a dead waiter of a fair lock', () => {
     expect(asked(later, 'p1', 'fair:1')).toBeUndefined()
     expect(asked(later, 'p2')).toBeUndefined()
     expect(asked([...later, at(150, 'refused', { process: 'p1', lock: FAIR, attempt: 'a' })])).toBeUndefined()
+  })
+
+  test('is also one whose caller had left when Redis lost that', () => {
+    const behind = (events: readonly HistoryEvent[], lossMs = 600) =>
+      askedBehind(events, heartbeatMs).restored(lossMs, FAIR)
+    const left = call('p1', 100, 500)
+    expect(behind([...left, ...call('p2', 9_000, 9_500)])).toBe(9_000)
+    expect(behind([...left, ...call('p2', 700, 2_700), ...call('p3', 9_000, 9_500)])).toBeUndefined()
+    expect(behind(call('p2', 9_000, 9_500))).toBeUndefined()
   })
 })
 

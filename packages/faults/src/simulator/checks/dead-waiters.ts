@@ -11,32 +11,47 @@ interface Line {
   readonly deaths: Map<string, number>
 }
 
+/** Undefined: no such waiter was left, or others were heard until it counted as dead. */
+interface AskedBehind {
+  /** A waiter of a process that was killed. */
+  readonly killed: (process: string, lock: string) => number | undefined
+  /** A waiter whose caller left, which Redis lost with its latest data. */
+  readonly restored: (lossMs: number, lock: string) => number | undefined
+}
+
 /**
- * When somebody first asks behind a dead waiter of a fair lock. Where nobody at all was heard for more than a heartbeat,
- * Redis may have been away, and whoever lived before gets two heartbeats more (decision 0013): a dead waiter then delays
- * the next by two heartbeats from this moment on, however long ago it died.
+ * When somebody first asks a fair lock behind a waiter without a caller. Where nobody at all was heard for more than a
+ * heartbeat, Redis may have been away, and whoever lived before gets two heartbeats more (decision 0013): such a waiter
+ * then delays the next by two heartbeats from this moment on, however long ago its caller died or left. That caller's
+ * client may live: without callers at a lock it sends no heartbeats for it, and so does not withdraw the waiter.
  *
  * @param resyncMs a heartbeat
- * @returns for a process that was killed and a lock; undefined: it did not wait there, or others were heard all the time
  */
-export const askedBehindDead = (
-  events: readonly HistoryEvent[],
-  resyncMs: number,
-): ((process: string, lock: string) => number | undefined) => {
+export const askedBehind = (events: readonly HistoryEvent[], resyncMs: number): AskedBehind => {
   const lines = linesIn(events)
-  return (process, lock) => {
-    const { asked = [], deaths } = lines.get(lock) ?? {}
-    const diedMs = deaths?.get(process)
-    if (diedMs === undefined) return undefined
-    let [heardMs, foundMs]: [number, number | undefined] = [diedMs, undefined]
-    for (const { fromMs, toMs } of asked.toSorted((a, b) => a.fromMs - b.fromMs)) {
-      // From then on it counts as dead.
-      if (heardMs > diedMs + 2 * resyncMs) break
-      if (fromMs > heardMs + NOTICED_AFTER * resyncMs) foundMs = fromMs
-      heardMs = Math.max(heardMs, toMs)
-    }
-    return foundMs
+  return {
+    killed: (process, lock) => {
+      const line = lines.get(lock)
+      const diedMs = line?.deaths.get(process)
+      return line && diedMs !== undefined ? firstAfterSilence(line, diedMs, resyncMs) : undefined
+    },
+    restored: (lossMs, lock) => {
+      const line = lines.get(lock)
+      const wasAsked = line?.asked.some(({ fromMs }) => fromMs < lossMs)
+      return line && wasAsked ? firstAfterSilence(line, lossMs, resyncMs) : undefined
+    },
   }
+}
+
+const firstAfterSilence = ({ asked }: Line, leftMs: number, resyncMs: number): number | undefined => {
+  let [heardMs, foundMs]: [number, number | undefined] = [leftMs, undefined]
+  for (const { fromMs, toMs } of asked.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    // From then on it counts as dead.
+    if (heardMs > leftMs + 2 * resyncMs) break
+    if (fromMs > heardMs + NOTICED_AFTER * resyncMs) foundMs = fromMs
+    heardMs = Math.max(heardMs, toMs)
+  }
+  return foundMs
 }
 
 const linesIn = (events: readonly HistoryEvent[]): Map<string, Line> => {

@@ -1,8 +1,15 @@
 import type { HistoryEvent } from '@holdfast/faults/harness'
+import type { Settings } from '../work/plan.js'
+
+/** First word of the name, in a history, of what a loss of data left behind. */
+export const LEFT_BEHIND = 'what'
+
+/** How long that lasts: a lock stays taken until its lease ends, a waiter queued for two heartbeats. */
+export const leftBehindForMs = ({ leaseMs, resyncMs }: Settings): number => leaseMs + 2 * resyncMs
 
 /** A fault of a world, from its begin until it was over. */
 export interface FaultSpan {
-  /** A name of `FAULT_NAMES`; `what`: the remains of a loss of data. */
+  /** A name of `FAULT_NAMES`, or `LEFT_BEHIND`. */
   readonly kind: string
   readonly lock: string | undefined
   /** The process that it struck, if it was one. */

@@ -1,6 +1,7 @@
 import type { SeededRandom } from '../../harness/seeded-random.js'
 import { forceUnlock } from '../../workload/lock-kinds.js'
 import { someKeyOf } from '../../workload/vanishing.js'
+import { LEFT_BEHIND, leftBehindForMs } from '../checks/fault-spans.js'
 import { Copy } from '../network/network.js'
 import type { Server } from '../network/server.js'
 import type { Wire } from '../network/wire.js'
@@ -200,12 +201,11 @@ export const happen = (stage: Stage, plan: FaultPlan, chance: SeededRandom): voi
 }
 
 /**
- * A release may be among what was lost, so that a lock stays taken until its lease ends; and a copy of a command that
- * was on its way finds no tombstone.
+ * A release may be among what was lost, so that a lock stays taken until its lease ends, or its caller queued; and a copy
+ * of a command that was on its way finds no tombstone.
  */
 const haunt = ({ journal, world, plan }: Stage, id: string): void => {
-  const name = `what ${id} left behind`
+  const name = `${LEFT_BEHIND} ${id} left behind`
   journal.add('world', 'fault', { name, class: 'disturbance' })
-  const { leaseMs, resyncMs } = plan.settings
-  world.after(leaseMs + 2 * resyncMs, () => journal.add('world', 'healed', { name }))
+  world.after(leftBehindForMs(plan.settings), () => journal.add('world', 'healed', { name }))
 }
