@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 
 /**
  * What the runs of all files took, in seconds, on the processors that are named. They rise only in a commit that says why.
- * And why some files take longer than 15 s, the longest first.
+ * And why some files take longer than 15 s, about the longest first.
  */
 const { processors, runs, long } = JSON.parse(readFileSync(new URL('figures.json', import.meta.url), 'utf8'))
 const PROCESSORS = `${cpus().length} of ${cpus()[0]?.model}`
