@@ -92,7 +92,7 @@ describe.each(Object.entries(settings))('a client that is configured with %s', (
     const holds = await Promise.all([NAME, 'second'].map((each) => one.getLock(each).acquire()))
     const [hold] = holds as [(typeof holds)[0], (typeof holds)[0]]
     expect(await usable(prefix, database)).toBe(1)
-    await expect(other.getLock(NAME).acquire({ waitMs: 20 })).rejects.toMatchObject({
+    await expect(other.getLock(NAME).acquire({ waitMs: 500 })).rejects.toMatchObject({
       holder: { owner: hold.owner, holds: 1 },
     })
     const { waiting } = await waitBehind(rig, prefix + NAME, () => other.getLock(NAME).acquire())

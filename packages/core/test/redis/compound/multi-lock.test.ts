@@ -319,7 +319,7 @@ describe('multi lock: who is the owner', () => {
       const reading = await shared.readLock().acquire()
       const check = async (): Promise<void> => {
         expect(await both().tryLock()).toBe(false)
-        expect(await both().tryLock(60)).toBe(false)
+        expect(await both().tryLock(500)).toBe(false)
         await expect(both().lock()).rejects.toThrow(SelfDeadlockError)
       }
       await check()

@@ -67,7 +67,7 @@ describe.each(foreignKinds)("$name, with foreignLocks: 'wait'", (kind) => {
     const lock = kind.of(locks, NAME)
     expect(await lock.tryLock()).toBe(false)
     expect(await lock.tryAcquire()).toBeNull()
-    const error = await outcomeOf(lock.acquire({ waitMs: 60 }))
+    const error = await outcomeOf(lock.acquire({ waitMs: 500 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ holder: { owner: TOKEN, foreign: true } })
     expect(String(error)).toContain(`another library ("${TOKEN}")`)
@@ -331,7 +331,7 @@ describe('what an error advises', () => {
   const waits = "foreignLocks: 'wait'"
   const calls = (lock: AnyLock & Partial<Pick<Lock, 'inspect'>>) => [
     () => lock.tryLock(),
-    () => lock.acquire({ waitMs: 60 }),
+    () => lock.acquire({ waitMs: 60_000 }),
     () => lock.isLocked(),
     () => lock.remainTimeToLive(),
     () => lock.forceUnlock(),
@@ -372,7 +372,7 @@ describe('what an error advises', () => {
     }
     await rig.admin.del(counter)
     await rig.admin.set(NAME, TOKEN, 'PX', 45_000)
-    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 20 }))
+    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 500 }))
     expect(String(error)).toMatch(/another library \("\w+"\) .*, 4[45]\S* s of lease left\. Try again later/)
     expect((error as LockTimeoutError).holder).not.toHaveProperty('longestLeaseMs')
     expect(String(await outcomeOf(locks.getLock(NAME).forceUnlock()))).not.toContain('delete')
@@ -384,7 +384,7 @@ describe('a hash that is no lock', () => {
   it.each(foreignKinds)('$name: waits behind it, and calls nobody its owner', async (kind) => {
     await rig.admin.hset(NAME, 'status', 'paid')
     const lock = kind.of(locks, NAME)
-    const error = await outcomeOf(lock.acquire({ waitMs: 60 }))
+    const error = await outcomeOf(lock.acquire({ waitMs: 500 }))
     const what = kind.name === 'multi' ? 'error' : (error as LockTimeoutError).holder
     if (what !== 'error') {
       expect(what).toMatchObject({ owner: 'status', foreign: true, holds: 1, leaseLeftMs: -1 })

@@ -19,7 +19,7 @@ describe("foreignLocks: 'wait' on a Redis Cluster", () => {
       const primary = await rig.primaryOf(NAME)
       await primary.command('SET', NAME, TOKEN, 'PX', LONG_MS)
       expect(await kind.of(locks, NAME).tryLock()).toBe(false)
-      const error = await outcomeOf(kind.of(locks, NAME).acquire({ waitMs: 60 }))
+      const error = await outcomeOf(kind.of(locks, NAME).acquire({ waitMs: 500 }))
       expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', holder: { owner: TOKEN, foreign: true } })
       const waiting = nextEvent(locks, 'waiting')
       const hold = kind.of(locks, NAME).acquire()

@@ -574,7 +574,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
         expect(locks.currentThreadId).toBeUndefined()
         expect(await lock.tryLock()).toBe(false)
         expect(await lock.tryAcquire()).toBeNull()
-        await expect(lock.withLock(() => undefined, { waitMs: 50 })).rejects.toThrow(LockTimeoutError)
+        await expect(lock.withLock(() => undefined, { waitMs: 500 })).rejects.toThrow(LockTimeoutError)
         expect(await holdsInRedis()).toEqual([1])
         await lock.unlock()
         expect(await lock.isLocked()).toBe(false)

@@ -47,7 +47,7 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
     const hold = await lock.acquire({ leaseMs: 8_000 })
     const other = (await rig.client()).getLock(NAME)
     expect(await other.tryLock()).toBe(false)
-    expect(await other.tryLock(50, 60_000)).toBe(false)
+    expect(await other.tryLock(500, 60_000)).toBe(false)
     expect(await other.tryAcquire({ leaseMs: 60_000 })).toBeNull()
     await expectHash({ [hold.owner]: '1' })
     await expectTtl(8_000)
@@ -188,8 +188,8 @@ describe('together with a Java client', () => {
   it('a Java holder excludes us (I1), and shows as the holder', async () => {
     await java.hold(NAME)
     expect(await lock.tryLock()).toBe(false)
-    expect(await lock.tryAcquire({ waitMs: 50 })).toBeNull()
-    await expect(lock.acquire({ waitMs: 50 })).rejects.toMatchObject({
+    expect(await lock.tryAcquire({ waitMs: 500 })).toBeNull()
+    await expect(lock.acquire({ waitMs: 500 })).rejects.toMatchObject({
       code: 'LOCK_TIMEOUT',
       holder: { owner: java.owner, holds: 1 },
     })

@@ -187,15 +187,15 @@ describe('a read-write lock', () => {
       }
       expect(await lock.writeLock().tryLock()).toBe(false)
       expect(await lock.writeLock().tryAcquire()).toBeNull()
-      expect(await lock.writeLock().tryLock(80)).toBe(false)
-      expect(await lock.writeLock().tryAcquire({ waitMs: 80 })).toBeNull()
-      const failure = await failureOf(lock.writeLock().acquire({ waitMs: 80 }))
+      expect(await lock.writeLock().tryLock(500)).toBe(false)
+      expect(await lock.writeLock().tryAcquire({ waitMs: 500 })).toBeNull()
+      const failure = await failureOf(lock.writeLock().acquire({ waitMs: 500 }))
       expect(failure).toBeInstanceOf(LockTimeoutError)
       expect((failure as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(80)
       expect((failure as LockTimeoutError).holder?.owner).toBe(hold.owner)
       await expect(locks.fork(() => lock.writeLock().lock())).rejects.toThrow(SelfDeadlockError)
       expect(await locks.fork(() => lock.writeLock().tryLock())).toBe(false)
-      await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 50 }))).rejects.toThrow(
+      await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 500 }))).rejects.toThrow(
         LockTimeoutError,
       )
       hold.ensure()

@@ -31,7 +31,7 @@ describe('LOCK_TIMEOUT', () => {
     const first = others.getLock(NAME).acquire()
     // The head of the line was refused: from then on this client knows.
     await eventually(() => heard.length === 1)
-    const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 60 }))
+    const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 500 }))
     expect(error.message).toMatch(
       /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has held it for at least \d+ ms, \d+(\.\d)? s of lease left\. Try again later, or wait longer \(waitMs\)\.$/,
     )
@@ -44,10 +44,10 @@ describe('LOCK_TIMEOUT', () => {
   })
 
   it.each([
-    ['acquire', () => others.getLock(NAME).acquire({ waitMs: 20 })],
+    ['acquire', () => others.getLock(NAME).acquire({ waitMs: 500 })],
     ['acquire without a wait', () => others.getLock(NAME).acquire({ waitMs: 0 })],
-    ['withLock', () => others.getLock(NAME).withLock(() => undefined, { waitMs: 20 })],
-    ['fair lock', () => others.getFairLock(`${NAME}:fair`).acquire({ waitMs: 20 })],
+    ['withLock', () => others.getLock(NAME).withLock(() => undefined, { waitMs: 500 })],
+    ['fair lock', () => others.getFairLock(`${NAME}:fair`).acquire({ waitMs: 500 })],
   ])('has a stack that tells who called: %s', async (_, call) => {
     const holds = [await locks.getLock(NAME).acquire(), await locks.getFairLock(`${NAME}:fair`).acquire()]
     const takeStock = async (): Promise<unknown> => await call()
@@ -60,7 +60,7 @@ describe('LOCK_TIMEOUT', () => {
     const hold = await locks.getFairLock(NAME).acquire()
     const first = others.getFairLock(NAME).acquire()
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
-    const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 50 }))
+    const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 500 }))
     expect(error).toMatchObject({ holder: { owner: hold.owner, holds: 1 }, placeInLine: 2 })
     expect(error.message).toMatch(
       /: orders \(thread \d+\) (has held|holds) it.*; place 2 in line\. Try again later/,
@@ -98,7 +98,7 @@ describe('LOCK_TIMEOUT', () => {
   it('LOCK_TIMEOUT of a multi lock: the member, and who has it', async () => {
     const hold = await locks.getLock('b').acquire()
     const both = others.getMultiLock(others.getLock('a'), others.getLock('b'))
-    const error = await timeoutOf(both.acquire({ waitMs: 30 }))
+    const error = await timeoutOf(both.acquire({ waitMs: 500 }))
     expect(error).toMatchObject({ lockName: 'b', holder: { clientName: 'orders' } })
     expect(error.message).toMatch(
       /^Member "b" not acquired in \d+ ms: orders \(thread \d+\) (has held|holds) it/,
@@ -131,13 +131,13 @@ describe('LOCK_TIMEOUT', () => {
     const head = outcomeOf(semaphore.acquire({ permits: 2, signal: abort.signal }))
     await eventually(() => heard.length === 1)
     expect(heard[0]).toMatchObject({ permits: { wanted: 2, free: 1, isMissing: false } })
-    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 30 }))
+    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 500 }))
     expect(error).toMatchObject({ permitsLeft: 1, permitsWanted: 3 })
     expect(error.message).toMatch(
       /ms: only 1 is free, 3 are wanted\. Callers that want no more than is free go first/,
     )
     await semaphore.addPermits(-1)
-    const none = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 30 }))
+    const none = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 500 }))
     expect(none.message).toMatch(/ms: none is free\. Wait longer, or look for a caller that does not release/)
     abort.abort()
     await head
@@ -155,7 +155,7 @@ describe('LOCK_TIMEOUT', () => {
       const waiting: Promise<unknown> = semaphore.acquire({ waitMs: 60_000 })
       await eventually(() => heard.length === 1)
       expect(heard[0]).toMatchObject({ permits: { wanted: 1, free: 0, isMissing: true } })
-      expect((await timeoutOf(semaphore.acquire({ waitMs: 30 }))).message).toMatch(message)
+      expect((await timeoutOf(semaphore.acquire({ waitMs: 500 }))).message).toMatch(message)
       await semaphore.trySetPermits(1)
       await soon(waiting)
       expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(/none is free/)
