@@ -13,13 +13,21 @@ interface Outage {
   readonly limit: Deadline | undefined
 }
 
+/** The latest reply of Redis, whatever it says. */
+interface LatestAnswer {
+  /** Monotonic ms. */
+  readonly at: number
+  /** It, or one before, was no success that the next caller may have too. */
+  readonly isToldNo: boolean
+}
+
 /** Tracks for a line whether its attempts get replies at all. "No reply" is neither a success nor a refusal. */
 export class Availability {
   // Both are written only here.
   outage: Outage | undefined = undefined
-  /** Some callers are past their deadline and wait only for the first reply. */
+  /** Some callers are past their deadline and wait only for the first reply that may be a no to them. */
   someOverdue = false
-  private answeredAt: number | undefined = undefined
+  private answer: LatestAnswer | undefined = undefined
 
   /** `onTooLong`: called when no attempt has got a reply for `toleranceMs` milliseconds. */
   constructor(
@@ -32,15 +40,16 @@ export class Availability {
     return this.outage !== undefined && this.isTooLong(this.outage.since)
   }
 
-  answered(): void {
-    this.answeredAt = this.clock.now()
+  /** `isNo`: not a success that the next caller may have too. */
+  answered(isNo: boolean): void {
+    this.answer = { at: this.clock.now(), isToldNo: isNo || this.isToldNo }
     this.forgetOutage()
   }
 
   /** `sentAt`: when the attempt began; there has been no reply since. */
   unanswered(sentAt: number, error: unknown): void {
     // The late failure of an attempt whose caller has gone may belong to an outage that is over.
-    if (this.answeredAt !== undefined && sentAt < this.answeredAt) {
+    if (this.answer && sentAt < this.answer.at) {
       return
     }
     const { since, failures, limit } = this.outage ?? {
@@ -54,19 +63,23 @@ export class Availability {
     }
   }
 
-  /** Undefined: no attempt has completed yet, in any way. */
+  /** Undefined: no attempt has been refused yet, and none has failed. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined {
     if (this.outage) {
       return { kind: 'unavailable', error: this.outage.error }
     }
-    this.someOverdue ||= this.answeredAt === undefined
-    return this.answeredAt === undefined ? undefined : { kind: 'timeout' }
+    this.someOverdue ||= !this.isToldNo
+    return this.isToldNo ? { kind: 'timeout' } : undefined
   }
 
   /** Cancels the timer of an outage. */
   forgetOutage(): void {
     this.outage?.limit?.cancel()
     this.outage = undefined
+  }
+
+  private get isToldNo(): boolean {
+    return this.answer?.isToldNo ?? false
   }
 
   private isTooLong(since: number): boolean {

@@ -9,14 +9,14 @@ export interface CallerHost {
   readonly clock: WaiterClock
   /** The caller has settled by its own deadline, signal or `leave()`. */
   departed(caller: ParkedCaller): void
-  /** Undefined: no attempt has got a reply yet. */
+  /** Undefined: no attempt has been refused yet, and none has failed. */
   outcomeAtDeadline(): WaitOutcome<never> | undefined
 }
 
 /** A caller's deadline, monotonic ms. Most callers have none. */
 interface Limit {
   readonly dueAt: number
-  /** Until when a caller past its deadline waits for the first reply in its line. */
+  /** Until when a caller past its deadline waits for the first refusal or failure in its line. */
   readonly patientUntil: number
   deadline: Deadline
 }

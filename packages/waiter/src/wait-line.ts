@@ -33,6 +33,7 @@
  *   try that it asks for comes after the stand-back.
  * - A success takes what was available. So the successor sleeps instead of collecting a refusal. If both
  *   share, the successor tries.
+ * - A success that leaves enough for the successor is a no to nobody. So the overdue wait on for its reply.
  * - Several callers may fit into what is left. So each answer lets the next one try, and the line only sleeps when
  *   what is left is too little for every caller in it. A caller that passes others and leaves before its answer tells
  *   nothing about what is left. So the head tries.
@@ -303,10 +304,11 @@ export class WaitLine implements CallerHost {
   }
 
   private answered(caller: ParkedCaller, flight: Flight, answer: Attempt<unknown>): void {
-    // A satisfied sole caller dissolves the line; nothing to record.
-    if (answer.kind !== 'done' || this.length > 1 || caller.flight !== flight) {
-      this.takeNote(flight, answer)
+    // Before the note: what a success says is for who is left.
+    if (answer.kind === 'done' && caller.flight === flight) {
+      this.callers.takeOut(caller)
     }
+    this.takeNote(flight, answer)
     if (caller.flight !== flight) {
       if (answer.kind === 'done') {
         caller.undo(answer.value)
@@ -315,9 +317,6 @@ export class WaitLine implements CallerHost {
     }
     caller.flight = undefined
     flight.pending -= 1
-    if (answer.kind === 'done') {
-      this.callers.takeOut(caller)
-    }
     // Among successes, a refusal says more about what is left for the next caller.
     if (answer.kind !== 'done' || !flight.answer) {
       flight.answer = answer
@@ -414,14 +413,17 @@ export class WaitLine implements CallerHost {
   }
 
   private takeNote(flight: Flight, answer: Attempt<unknown>): void {
+    const { head } = this.callers
     // A late reply for a dissolved line: an outage recorded here would start a timer that is never cancelled.
-    if (!this.callers.head) {
+    if (!head) {
       return
     }
     if (answer.kind === 'unavailable') {
       this.replies.unanswered(flight.sentAt, answer.error)
     } else {
-      this.replies.answered()
+      const isForNextToo =
+        answer.kind === 'done' && ((flight.shared && head.shared) || fits(head, answer.left))
+      this.replies.answered(!isForNextToo)
     }
   }
 

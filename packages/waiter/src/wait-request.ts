@@ -60,8 +60,8 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
    */
   timeoutMs?: number | undefined
   /**
-   * Extends a shorter `timeoutMs` to this, ms, while no attempt in the line has got a reply: a wait of 1 ms should
-   * end with a refusal, not without an answer. Default 0.
+   * Extends a shorter `timeoutMs` to this, ms, while no attempt in the line has been refused or has failed: a wait of
+   * 1 ms should end with a refusal, not without an answer. Default 0.
    */
   answerMs?: number | undefined
   /** When the caller came, on the waiter's clock, for `Waiter.lineAt`. */
@@ -106,7 +106,7 @@ export type WaitOutcome<T> =
   | { kind: 'done'; value: T }
   /** The deadline passed, and the last reply was a refusal. */
   | { kind: 'timeout' }
-  /** The deadline passed (without one: `unavailableTimeoutMs`) without replies. */
+  /** The deadline passed (without one: `unavailableTimeoutMs`) without a reply to the caller or a refusal. */
   | { kind: 'unavailable'; error: unknown }
   /** `leave()` was called. */
   | { kind: 'left' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { getEventListeners } from 'node:events'
-import { done, refused, rig, useRig } from '../rig.js'
+import { type Caller, done, refused, rig, useRig } from '../rig.js'
 
 useRig()
 
@@ -40,6 +40,61 @@ describe('a wait shorter than a round trip', () => {
     await rig.clock.advance(1)
     expect(second.result).toEqual({ kind: 'timeout' })
     head.place.leave()
+  })
+})
+
+describe.each([
+  { kind: 'one who shares', request: { shared: true }, yes: (value: string) => done(value) },
+  {
+    kind: 'one who leaves enough',
+    request: { wants: 1 },
+    yes: (value: string) => ({ ...done(value), left: 1 }),
+  },
+])('a wait shorter than a round trip, behind $kind', ({ request, yes }) => {
+  const short = { ...request, timeoutMs: 1, answerMs: 250 }
+
+  /** Two of one turn: the first has succeeded after 40 ms, and the second, which is overdue, tries. */
+  async function second(): Promise<Caller> {
+    const first = rig.enter(short)
+    const next = rig.enter(short)
+    await rig.clock.advance(40)
+    await first.answered(yes('first'))
+    expect(first.result).toEqual({ kind: 'done', value: 'first' })
+    expect([next.attempts, next.result]).toEqual([1, undefined])
+    return next
+  }
+
+  it('takes the yes to its own try', async () => {
+    const next = await second()
+    await rig.clock.advance(40)
+    await next.answered(yes('next'))
+    expect(next.result).toEqual({ kind: 'done', value: 'next' })
+  })
+
+  it('hears the no to its own try, and so does who came behind it', async () => {
+    const next = await second()
+    const third = rig.enter(short)
+    await rig.clock.advance(40)
+    await next.answered(refused())
+    expect([next.result, third.result]).toEqual([{ kind: 'timeout' }, { kind: 'timeout' }])
+  })
+
+  it('ends as unanswered when its patience is over too', async () => {
+    const next = await second()
+    await rig.clock.advance(209)
+    expect(next.result).toBeUndefined()
+    await rig.clock.advance(1)
+    expect(next.result).toMatchObject({ kind: 'unavailable' })
+    await next.answered(yes('late'))
+    expect(next.undone).toEqual(['late'])
+  })
+
+  it('hears a no by that success if it wants more', async () => {
+    const first = rig.enter(short)
+    const greedy = rig.enter({ ...short, shared: false, wants: 2 })
+    await rig.clock.advance(40)
+    await first.answered(yes('first'))
+    expect([greedy.attempts, greedy.result]).toEqual([0, { kind: 'timeout' }])
   })
 })
 

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { WorkerProcess } from '@holdfast/faults/harness'
-import type { LockClient } from '../../../src/index.js'
+import type { Hold, LockClient } from '../../../src/index.js'
 import { scriptsRunBy } from '../support/carrier.js'
 import { CriticalSection, oneAfterAnother } from '../support/critical-section.js'
 import { eventually, soon } from '../support/rig.js'
@@ -43,6 +43,26 @@ describe('a caller that waits', () => {
     expect(await semaphore.availablePermits()).toBe(0)
     await semaphore.release(5)
     await soon(Promise.all(waiting))
+    await expectAtLast(0)
+  })
+
+  it('has less time than a round trip takes: what is there for two of one turn is given to both', async () => {
+    const proxy = await rig.proxy()
+    const far = await rig.client({ resyncInterval: 60_000 }, rig.connection({}, proxy))
+    await semaphore.trySetPermits(2)
+    proxy.delay(5)
+    const twice = async (call: () => Promise<boolean>): Promise<boolean[]> =>
+      soon(Promise.all([call(), call()]))
+    expect(await twice(() => far.getCountDownLatch('open').await(1))).toEqual([true, true])
+    expect(await twice(() => far.getSemaphore(NAME).tryAcquire(1, 1))).toEqual([true, true])
+    const holds: Hold[] = []
+    const read = async (): Promise<boolean> => {
+      const hold = await far.getReadWriteLock('read').readLock().tryAcquire({ waitMs: 1 })
+      if (hold) holds.push(hold)
+      return hold !== null
+    }
+    expect(await twice(read)).toEqual([true, true])
+    for (const hold of holds) await hold.release()
     await expectAtLast(0)
   })
 
