@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { LockClient } from '@holdfast/core'
 import { report } from '@holdfast/core/observe'
 import { FaultProxy, RedisReplication, RedisServer, type RedisServerOptions } from '@holdfast/faults/harness'
@@ -15,7 +17,9 @@ afterEach(async () => {
   for (const end of after.splice(0).reverse()) await end()
 })
 
-const KEPT = ['--appendonly', 'yes']
+// A machine that is busy makes commands slow that are not.
+const UNTIMED = ['--slowlog-log-slower-than', '-1']
+const KEPT = ['--appendonly', 'yes', ...UNTIMED]
 const serverWith = async (
   args: readonly string[] = KEPT,
   options: RedisServerOptions = {},
@@ -105,7 +109,7 @@ describe('holdfast doctor', () => {
   })
 
   it('prints what it found with the remedy, and exits 1', async () => {
-    const { url } = await serverWith([])
+    const { url } = await serverWith(UNTIMED)
     const { code, stdout } = await holdfast(['--url', url, 'doctor'])
     expect(code).toBe(1)
     expect(stdout).toMatch(/^warning persistence {2}127\.0\.0\.1:\d+: .*\n {2}CONFIG SET appendonly yes/)
@@ -139,8 +143,10 @@ describe('holdfast doctor', () => {
   })
 
   it('4 data that a restart forgets, all of it or the latest', async () => {
-    expect(await found((await serverWith([])).url)).toEqual(['warning persistence'])
-    expect(await found((await serverWith(['--save', '3600 1'])).url)).toEqual(['warning persistence'])
+    expect(await found((await serverWith(UNTIMED)).url)).toEqual(['warning persistence'])
+    expect(await found((await serverWith(['--save', '3600 1', ...UNTIMED])).url)).toEqual([
+      'warning persistence',
+    ])
   })
 
   it('5 a disk that cannot be written to', async () => {
@@ -188,6 +194,7 @@ describe('holdfast doctor', () => {
     const server = await serverWith()
     const busy =
       'local t = redis.call("time"); local n = t[1] * 1000000 + t[2]; repeat t = redis.call("time") until t[1] * 1000000 + t[2] > n + 60000'
+    await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '50000')
     await server.command('EVAL', busy, '0')
     expect(await found(server.url)).toEqual(['warning slow-commands'])
   })
@@ -222,9 +229,13 @@ describe('holdfast doctor', () => {
     await server.command('CONFIG', 'SET', 'client-output-buffer-limit', 'pubsub 65536 0 0')
     expect(await found(server.url)).toEqual(['warning message-buffers'])
     await server.command('CONFIG', 'SET', 'client-output-buffer-limit', 'pubsub 33554432 8388608 60')
-    const others = await Promise.all(Array.from({ length: 30 }, (_, i) => clientOf(server.url, `other-${i}`)))
-    await Promise.all(others.map((locks) => locks.getLock('x').isLocked()))
-    await server.command('CONFIG', 'SET', 'maxclients', '66')
+    for (let i = 0; i < 60; i += 1) {
+      const other = connect(server.port, server.host)
+      after.push(() => other.destroy())
+      await once(other, 'connect')
+    }
+    await until(async () => /connected_clients:6[1-9]/.test(String(await server.command('INFO', 'clients'))))
+    await server.command('CONFIG', 'SET', 'maxclients', '67')
     expect(await found(server.url)).toEqual(['warning connections'])
   })
 

@@ -60,7 +60,7 @@ const ended = async (): Promise<number> => {
 describe('the guardian of a process group', () => {
   it('asks the group to end at the one time, and ends it at the other, whether or not it listens', async () => {
     const { group, watch, told, output, exited } = await begin()
-    const times = within(150, 400)
+    const times = within(150, 1_200)
     watch.take({ kind: 'guard', group: group.pid!, ...times })
     const [, signal] = (await exited) as [null, string]
     const endedAt = machineTime()
@@ -96,7 +96,7 @@ describe('the guardian of a process group', () => {
 
   it('gives a group that it has asked to end no more time', async () => {
     const { group, watch, exited, output } = await begin()
-    const times = within(0, 300)
+    const times = within(0, 1_000)
     watch.take({ kind: 'guard', group: group.pid!, ...times })
     watch.take({ kind: 'trust', ...within(60_000, 60_000) })
     expect(((await exited) as [null, string])[1]).toBe('SIGKILL')

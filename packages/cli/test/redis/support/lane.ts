@@ -29,7 +29,7 @@ interface Stage {
 
 /** A waiter hears of a lease that ends at the end of it, and looks again once a second. On a busy machine, and after an outage. */
 const SLACK_MS = 4_000
-const GRACE_FOR_TRACES_MS = 2_000
+const GRACE_FOR_TRACES_MS = 15_000
 /** The code of `holdfast run` for a lost lock. */
 const LOST = 76
 
@@ -68,7 +68,9 @@ export class Lane {
     const name = `run-command:${this.rounds}`
     const fair = harm.waits === true
     const before = fair ? await this.rival.getFairLock(name).acquire() : undefined
-    const command = new CommandUnderLock({ url: redis.url, name, leaseMs, fair, marker })
+    // One that nothing happens to must not lose its lock where the machine stands still.
+    const ownLeaseMs = fair && !harm.ends ? 4 * leaseMs : leaseMs
+    const command = new CommandUnderLock({ url: redis.url, name, leaseMs: ownLeaseMs, fair, marker })
     if (before) {
       await this.isInLine(name, command)
       await before.release()
