@@ -82,10 +82,10 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
       })
       return 'done'
     }
-    rig.worker(locked(processor, { locks, name, leaseMs: 900, renew: true }))
+    rig.worker(locked(processor, { locks, name, leaseMs: 3_000, renew: true }))
     const job = await reaches(await queue.add('long', { resource: 'a' }), 'completed')
     expect([job.returnvalue, leases.length]).toEqual(['done', 1])
-    expect(leases[0]).toBeLessThanOrEqual(900)
+    expect(leases[0]).toBeLessThanOrEqual(3_000)
   })
 
   it('asks delayMs for each conflict, with the job', async () => {
@@ -129,19 +129,19 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
   })
 
   it('keeps a job that waits longer than its lock in the queue lives', async () => {
-    const often = { lockDuration: 300, stalledInterval: 100, maxStalledCount: 0 }
+    const often = { lockDuration: 2_000, lockRenewTime: 500, stalledInterval: 100, maxStalledCount: 0 }
     const { open, worker } = await busy({ onConflict: 'wait' }, often)
     const renewals: string[] = []
     worker.on('locksRenewed', ({ jobIds }) => void renewals.push(...jobIds))
     const second = await queue.add('second', { resource: 'a' })
-    await eventually(() => renewals.filter((id) => id === second.id).length >= 4)
+    await eventually(() => renewals.filter((id) => id === second.id).length >= 9)
     open()
     expect((await reaches(second, 'completed')).attemptsStarted).toBe(1)
   })
 
   it.each([
     ['fail', 0],
-    ['wait', 30],
+    ['wait', 500],
   ] as const)(
     'fails it with LOCK_TIMEOUT: %s, for %i ms; its own attempts say what follows',
     async (onConflict, waitMs) => {

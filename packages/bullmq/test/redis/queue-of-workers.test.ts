@@ -11,7 +11,7 @@ const JOBS = 120
 const WORKERS = 3
 const WORK_MS = 5
 // The job of a dead worker comes back when its lock in the queue has ended, and its resource when its lease has.
-const SOON = { lockDuration: 1_000, stalledInterval: 300 }
+const SOON = { lockDuration: 3_000, stalledInterval: 300 }
 const LONG_MS = 120_000
 
 const rig = useQueues(bullmq)
@@ -30,7 +30,7 @@ const worked = async (
   let [overlaps, runs, dead] = [0, 0, '']
   const workers: { worker: Worker; locks: LockClient }[] = []
   for (let i = 0; i < WORKERS; i += 1) {
-    const locks = await LockClient.connect(rig.harness.connection(), { lockWatchdogTimeout: 1_000 })
+    const locks = await LockClient.connect(rig.harness.connection(), { lockWatchdogTimeout: 4_000 })
     locks.on('lost', () => undefined)
     const work = async ({ data: { resource } }: Job<Data>): Promise<void> => {
       const me = `${i}`

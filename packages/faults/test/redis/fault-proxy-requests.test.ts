@@ -155,11 +155,10 @@ describe('FaultProxy.copyLate', () => {
     const copied = proxy.copyLate(has('INCR'), 50)
     const startMs = performance.now()
     expect(await client.call('INCR', 'a')).toBe(1)
-    expect(await client.call('INCR', 'a')).toBe(2)
     await copied.happened
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(49)
-    expect(await client.call('GET', 'a')).toBe('3')
-    expect(client.replies).toEqual([1, 2, '3'])
+    expect(await client.call('GET', 'a')).toBe('2')
+    expect(client.replies).toEqual([1, '2'])
     expect(copied.count).toBe(1)
   })
 

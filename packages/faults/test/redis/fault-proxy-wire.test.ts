@@ -5,10 +5,12 @@ import { eventually, useProxy } from './support.js'
 
 let redis: RedisServer
 let proxy: FaultProxy
-const connections = async (): Promise<number> => {
-  const info = String(await redis.command('INFO', 'clients'))
-  return Number(/connected_clients:(\d+)/.exec(info)?.[1])
-}
+/** Resolves when Redis has so many connections, beside the one that asks. It sees who leaves a moment later. */
+const hasConnections = (count: number): Promise<void> =>
+  eventually(async () => {
+    const info = String(await redis.command('INFO', 'clients'))
+    return Number(/connected_clients:(\d+)/.exec(info)?.[1]) === 1 + count
+  })
 
 useProxy((each) => ({ redis, proxy } = each))
 
@@ -70,13 +72,13 @@ describe('FaultProxy as a wire', () => {
   })
 
   test('cutAll cuts both sides and lets new connections in', async () => {
-    const before = await connections()
+    await hasConnections(0)
     const client = await RawClient.connect(proxy)
     await client.call('PING')
-    expect(await connections()).toBe(before + 1)
+    await hasConnections(1)
     proxy.cutAll()
     await client.closed
-    await eventually(async () => (await connections()) === before)
+    await hasConnections(0)
     expect(await (await RawClient.connect(proxy)).call('PING')).toBe('PONG')
   })
 
@@ -121,19 +123,19 @@ describe('FaultProxy.blackHole', () => {
   })
 
   test('what a client sent before it left arrives when it heals, and only then the server sees it leave', async () => {
-    const before = await connections()
+    await hasConnections(0)
     const client = await RawClient.connect(proxy)
     await client.call('PING')
     proxy.blackHole()
     client.send(['INCR', 'a'])
     client.leave()
     await client.closed
-    expect(await connections()).toBe(before + 1)
+    await hasConnections(1)
     expect(await redis.command('GET', 'a')).toBeNull()
     expect(proxy.connections).toBe(1)
     proxy.pass()
     await eventually(() => proxy.connections === 0)
-    await eventually(async () => (await connections()) === before)
+    await hasConnections(0)
     expect(await redis.command('GET', 'a')).toBe('1')
   })
 

@@ -44,10 +44,9 @@ describe('Redlock with a database', () => {
     const redlocks = [1, 2].map(() => new Redlock([redis], { ...once, db: 5 }))
     for (const redlock of redlocks) await (await redlock.acquire([harness.name()], 5_000)).release()
     // One for commands, one for messages.
-    await eventually(async () => (await connectionsTo(5)) > 0)
-    const before = await connectionsTo(5)
+    await eventually(async () => (await connectionsTo(5)) === 2)
     await (await redlocks[0]!.acquire([harness.name()], 5_000)).release()
-    expect(await connectionsTo(5)).toBe(before)
+    expect(await connectionsTo(5)).toBe(2)
     redis.disconnect()
     await eventually(async () => (await connectionsTo(5)) === 0)
     const error = await redlocks[0]!.acquire([harness.name()], 5_000).catch((each: unknown) => each)

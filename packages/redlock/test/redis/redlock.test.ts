@@ -75,7 +75,7 @@ describe('Redlock on one Redis', () => {
 
   it('extends with a lock that replaces the first; that one has expired', async () => {
     const { redlock } = make()
-    const first = await redlock.acquire([harness.name()], 2_000)
+    const first = await redlock.acquire([harness.name()], 5_000)
     const second = await first.extend(10_000)
     expect(second.value).toBe(first.value)
     expect(await harness.admin.pttl(harness.name())).toBeGreaterThan(8_000)
@@ -91,7 +91,7 @@ describe('Redlock on one Redis', () => {
       [0, 1],
       [1, 0],
     ] as const) {
-      const first = await redlock.acquire([harness.name()], 2_000)
+      const first = await redlock.acquire([harness.name()], 5_000)
       const locks = [first, await first.extend(10_000)] as const
       expect(locks[0].holds).toEqual(locks[1].holds)
       await locks[used].release()

@@ -36,7 +36,7 @@ describe('Redlock of redlock 4', () => {
 
   it('extends the very lock, and refuses an expired one', async () => {
     const redlock = make(once)
-    const lock = await redlock.acquire([harness.name('{x}a'), harness.name('{x}b')], 2_000)
+    const lock = await redlock.acquire([harness.name('{x}a'), harness.name('{x}b')], 5_000)
     expect(await lock.extend(10_000)).toBe(lock)
     expect(await harness.admin.pttl(harness.name('{x}b'))).toBeGreaterThan(8_000)
     await redlock.release(lock)

@@ -142,7 +142,7 @@ describe('time', () => {
     redis = new TestRedis()
     const [one, other] = [client(), client()]
     await one.getLock('x').acquire({ leaseMs: 3_600_000 })
-    await expect(other.getLock('x').acquire({ waitMs: 20 })).rejects.toThrow(LockTimeoutError)
+    await expect(other.getLock('x').acquire({ waitMs: 500 })).rejects.toThrow(LockTimeoutError)
     await redis.advance(3_600_000)
     expect(await other.getLock('x').tryLock()).toBe(true)
   })
