@@ -99,7 +99,8 @@ const onOther = (displayName, carrier, { left, without }) =>
 export default {
   // Also where the configuration for planted bugs passes this one on.
   rootDir: import.meta.dirname,
-  testTimeout: 30_000,
+  // A busy machine takes several times as long to compute.
+  testTimeout: 120_000,
   testSequencer: '<rootDir>/scripts/jest/sequencer.mjs',
   reporters: ['default', `${ENGINE}/reporter.mjs`, '<rootDir>/scripts/jest/times.mjs'],
   projects: [

@@ -19,6 +19,8 @@ const transformWith = (bug) =>
 
 export default {
   ...ordinary,
+  // A bug may let a test wait for ever.
+  testTimeout: 30_000,
   reporters: [REPORTER],
   // A process for each look: what one with a bug leaves behind is no finding of the next.
   workerIdleMemoryLimit: 1,
