@@ -20,16 +20,16 @@ describe('Redlock with a database', () => {
 
   it('has its locks in that database, whatever that of the client is (I1)', async () => {
     const two = harness.connection({ db: 2 })
-    const lock = await make({ db: 2 }).acquire([harness.name()], 5_000)
+    const lock = await make({ db: 2 }).acquire([harness.name()], 60_000)
     expect(await two.exists(harness.name())).toBe(1)
     expect(await harness.admin.exists(harness.name())).toBe(0)
-    await expect(make({ db: 2 }).acquire([harness.name()], 5_000)).rejects.toThrow(ExecutionError)
+    await expect(make({ db: 2 }).acquire([harness.name()], 60_000)).rejects.toThrow(ExecutionError)
     const [atTwo] = [new Redlock([two], once)]
-    await expect(atTwo.acquire([harness.name()], 5_000)).rejects.toThrow(ExecutionError)
-    const other = await new Redlock([two], { ...once, db: 0 }).acquire([harness.name()], 5_000)
+    await expect(atTwo.acquire([harness.name()], 60_000)).rejects.toThrow(ExecutionError)
+    const other = await new Redlock([two], { ...once, db: 0 }).acquire([harness.name()], 60_000)
     expect(await harness.admin.exists(harness.name())).toBe(1)
     await other.release()
-    await (await lock.extend(10_000)).release()
+    await (await lock.extend(90_000)).release()
     expect(await two.exists(harness.name())).toBe(0)
   })
 
@@ -42,21 +42,21 @@ describe('Redlock with a database', () => {
   it('shares one connection among redlocks of a client, and ends it with the client', async () => {
     const redis = given()
     const redlocks = [1, 2].map(() => new Redlock([redis], { ...once, db: 5 }))
-    for (const redlock of redlocks) await (await redlock.acquire([harness.name()], 5_000)).release()
+    for (const redlock of redlocks) await (await redlock.acquire([harness.name()], 60_000)).release()
     // One for commands, one for messages.
     await eventually(async () => (await connectionsTo(5)) === 2)
-    await (await redlocks[0]!.acquire([harness.name()], 5_000)).release()
+    await (await redlocks[0]!.acquire([harness.name()], 60_000)).release()
     expect(await connectionsTo(5)).toBe(2)
     redis.disconnect()
     await eventually(async () => (await connectionsTo(5)) === 0)
-    const error = await redlocks[0]!.acquire([harness.name()], 5_000).catch((each: unknown) => each)
+    const error = await redlocks[0]!.acquire([harness.name()], 60_000).catch((each: unknown) => each)
     const [stats] = await Promise.all((error as ExecutionError).attempts)
     expect([...stats!.votesAgainst.values()].map(({ message }) => message)).toEqual(['Connection is closed.'])
   })
 
   it('ends what it has opened in quit, before it resolves', async () => {
     const redlock = make({ db: 6 })
-    await (await redlock.acquire([harness.name()], 5_000)).release()
+    await (await redlock.acquire([harness.name()], 60_000)).release()
     await redlock.quit()
     await eventually(async () => (await connectionsTo(6)) === 0)
     expect([...redlock.clients].map((each) => (each as { status?: string }).status)).toEqual(['end'])
@@ -69,7 +69,7 @@ describe('Redlock with a database', () => {
     client.on('error', () => undefined)
     await client.connect()
     const redlock = new Redlock([client], { ...once, db: 7 })
-    const lock = await redlock.acquire([harness.name()], 5_000)
+    const lock = await redlock.acquire([harness.name()], 60_000)
     const seven = harness.connection({ db: 7 })
     expect(await seven.exists(harness.name())).toBe(1)
     await lock.release()
