@@ -103,14 +103,23 @@ describe('lead', () => {
 
   it('pauses after terms that their callback has ended at once, from a second to a lease', async () => {
     const clock = new ManualClock()
-    const delays: number[] = []
+    // A pause is a timer whose length was drawn just before: others last for a second or two as well.
+    const drawn: number[] = []
+    let isDrawn = false
     const setTimer: typeof clock.setTimer = (delayMs, fire) => {
-      delays.push(delayMs)
+      if (isDrawn) {
+        drawn.push(delayMs)
+      }
       return clock.setTimer(delayMs, fire)
     }
-    const { now, wallNow } = clock
     // Every pause is the longest that it may be, so an advance by that much ends one pause and not the next.
-    const locks = await harness.client({ runtime: { now, wallNow, setTimer, random: () => 1 } })
+    const random = (): number => {
+      isDrawn = true
+      queueMicrotask(() => (isDrawn = false))
+      return 1
+    }
+    const { now, wallNow } = clock
+    const locks = await harness.client({ runtime: { now, wallNow, setTimer, random } })
     const errors: string[] = []
     const election = elect(locks, { leaseMs: 3_600, onError: (error) => errors.push(String(error)) })
     const begun = [signalled(), signalled(), signalled(), signalled()]
@@ -122,7 +131,7 @@ describe('lead', () => {
     })
     for (const [i, pauseMs] of [1_000, 2_000, 3_600].entries()) {
       await begun[i]?.promise
-      await eventually(() => delays.includes(pauseMs))
+      await eventually(() => drawn.includes(pauseMs))
       expect(await one.getFairLock(name).isLocked()).toBe(false)
       expect(await elect(one).candidates()).toEqual([])
       expect(terms).toBe(i + 1)
