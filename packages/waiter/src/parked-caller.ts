@@ -17,9 +17,12 @@ export interface CallerHost {
 interface Limit {
   readonly dueAt: number
   /** Until when a caller past its deadline waits for the first refusal or failure in its line. */
-  readonly patientUntil: number
+  patientUntil: number
   deadline: Deadline
 }
+
+/** A timer of a process that runs is never so late, ms. */
+const STOOD_STILL_MS = 20
 
 /** The host of a caller, which can end its wait besides its line. */
 interface Ends {
@@ -186,11 +189,21 @@ export class ParkedCaller implements Place<unknown> {
     })
   }
 
+  /** While the process stood still it read no answer, also one that has come: the time for that begins anew. */
+  private isPatient(limit: Limit): boolean {
+    const { answerMs = 0 } = this.request
+    const now = this.host.clock.now()
+    if (now > limit.patientUntil + STOOD_STILL_MS) {
+      limit.patientUntil = now + answerMs
+    }
+    return now < limit.patientUntil
+  }
+
   private expire(): void {
     const { ends, host } = this
     const limit = ends?.limit
     const outcome = host.outcomeAtDeadline()
-    if (!outcome && limit && host.clock.now() < limit.patientUntil) {
+    if (!outcome && limit && this.isPatient(limit)) {
       limit.deadline.cancel()
       limit.deadline = new Deadline(host.clock, limit.patientUntil, () => this.expire())
       return

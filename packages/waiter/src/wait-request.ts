@@ -61,7 +61,7 @@ export interface WaitRequest<T, R = WaitOutcome<T>> {
   timeoutMs?: number | undefined
   /**
    * Extends a shorter `timeoutMs` to this, ms, while no attempt in the line has been refused or has failed: a wait of
-   * 1 ms should end with a refusal, not without an answer. Default 0.
+   * 1 ms should end with a refusal, not without an answer. After a pause of the process it begins anew. Default 0.
    */
   answerMs?: number | undefined
   /** When the caller came, on the waiter's clock, for `Waiter.lineAt`. */

@@ -33,6 +33,21 @@ describe('a wait shorter than a round trip', () => {
     expect(head.result).toMatchObject({ kind: 'unavailable' })
   })
 
+  it.each([request, { timeoutMs: 500, answerMs: 250 }])(
+    'has the time for an answer anew after a pause of the process, which read none: %j',
+    async (each) => {
+      const hears = rig.enter(each)
+      const waits = rig.enter({ ...each, queue: 'other' })
+      rig.clock.pass(1_000)
+      await rig.clock.advance(249)
+      expect([hears.result, waits.result]).toEqual([undefined, undefined])
+      await hears.answered(refused())
+      expect(hears.result).toEqual({ kind: 'timeout' })
+      await rig.clock.advance(1)
+      expect(waits.result).toMatchObject({ kind: 'unavailable' })
+    },
+  )
+
   it('is not stretched once its line has had an answer', async () => {
     const head = rig.enter({}, refused())
     await rig.clock.settle()

@@ -1,5 +1,5 @@
 import type { Runtime } from '../../index.js'
-import { ANSWER_MS } from '../door.js'
+import { afterAnswers, ANSWER_MS } from '../door.js'
 
 /** The argument of the function of a call. */
 export interface SharedRun {
@@ -122,7 +122,7 @@ export class Caller<T> {
 
   private setTimer(delayMs: number): void {
     this.timer?.cancel()
-    this.timer = this.runtime.setTimer(delayMs, () => {
+    this.timer = afterAnswers(this.runtime, delayMs, () => {
       this.timer = null
       this.flight?.overdue(this)
     })
