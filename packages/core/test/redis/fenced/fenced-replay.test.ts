@@ -7,7 +7,7 @@ import { acquireFencedCall, acquireFencedScript } from '../../../src/scripts/fen
 import { scriptsRunBy } from '../support/carrier.js'
 import { fencedKeys, NAME, TOKEN_KEY } from '../support/fenced-keys.js'
 import { runsOf } from '../support/requests.js'
-import { eventually, own, soon, useRig } from '../support/rig.js'
+import { eventually, own, signalled, soon, useRig } from '../support/rig.js'
 
 const OWNER = 'a~1:1'
 const OTHER = 'b~1:9'
@@ -114,13 +114,15 @@ describe.each([
 
   it('has a copy of its acquire arrive during the hold, and after it: the same token, no orphan', async () => {
     proxy.loseReply(isAcquire)
-    const copies = [proxy.copyLate(isAcquire, 200), proxy.copyLate(isAcquire, 800)]
+    const [early, late] = [signalled(), signalled()]
+    const copies = [early, late].map(({ promise }) => proxy.copyLate(isAcquire, promise))
     const hold = await soon(lock.acquire())
+    early.resolve()
     await soon(copies[0]!.happened)
     expect(await rig.admin.hgetall(NAME)).toEqual({ [hold.owner]: '1' })
     expect(await keys.counter()).toBe(hold.token)
     expect(await hold.release()).toBe('released')
-    expect(copies.map((copy) => copy.count)).toEqual([1, 0])
+    late.resolve()
     await soon(copies[1]!.happened)
     expect(await rig.admin.exists(NAME)).toBe(0)
     expect(await keys.counter()).toBe(hold.token)

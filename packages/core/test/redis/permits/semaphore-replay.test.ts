@@ -140,7 +140,7 @@ describe('a client whose connection breaks', () => {
   )
 
   it('tells of a release without an answer and goes on with it: it counts once when Redis is back', async () => {
-    const impatient = await rig.client(
+    const impatient = await rig.impatient(
       { commandTimeout: 100, unavailableTimeoutMs: 200 },
       rig.connection({}, proxy),
     )

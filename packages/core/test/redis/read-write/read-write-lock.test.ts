@@ -8,7 +8,7 @@ import {
 } from '../../../src/index.js'
 import { failureOf, nextEvent } from '../support/outcomes.js'
 import { scriptsRunBy } from '../support/carrier.js'
-import { eventually, own, signalled, useRig } from '../support/rig.js'
+import { eventually, own, signalled, soon, useRig } from '../support/rig.js'
 
 // Redisson's own tests of RReadWriteLock assert this (RedissonReadWriteLockTest); it is asserted here of a client for Node,
 // and what Holdfast promises beyond: readers that stand back, readers that are woken by a downgrade.
@@ -64,7 +64,7 @@ describe('a read-write lock', () => {
 
   it('sends the tries of adjacent readers together: at most one script per 32 of them', async () => {
     const connection = rig.connection()
-    const other = await rig.client({}, connection)
+    const other = await rig.client(settled, connection)
     const writer = await lock.writeLock().acquire()
     const many = other.getReadWriteLock(rig.name())
     const parked = signalled()
@@ -145,11 +145,14 @@ describe('a read-write lock', () => {
     const asking = (await rig.client({ resyncInterval: 100 })).getReadWriteLock(rig.name()).readLock()
     const reading = await asking.acquire()
     // A writer whose client is gone leaves this.
-    const soon = Math.floor(Number((await rig.admin.time())[0]) * 1000) + 1_400
-    await rig.admin.zadd(`holdfast:writers:{${rig.name()}}`, soon, 'gone~1:1:write')
-    await rig.admin.pexpire(`holdfast:writers:{${rig.name()}}`, 5_000)
+    const livesFor = async (ms: number): Promise<void> => {
+      await rig.admin.zadd(`holdfast:writers:{${rig.name()}}`, (await rig.now()) + ms, 'gone~1:1:write')
+      await rig.admin.pexpire(`holdfast:writers:{${rig.name()}}`, 60_000)
+    }
+    await livesFor(50_000)
     expect(await asking.tryAcquire()).toBeNull()
-    await releaseAll([await asking.acquire({ waitMs: 4_000 }), reading])
+    await livesFor(500)
+    await releaseAll([await soon(asking.acquire({ waitMs: 20_000 })), reading])
     await rig.admin.del(`holdfast:writers:{${rig.name()}}`)
   })
 
@@ -288,7 +291,7 @@ describe('from write to read', () => {
   })
 
   it('reads and holds are renewed before and after (I3)', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 600 })
+    const locks = await rig.client({ lockWatchdogTimeout: 1_800 })
     const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const write = await lock.writeLock().acquire()
@@ -296,8 +299,8 @@ describe('from write to read', () => {
       const keys = () => rig.admin.keys(`{${rig.name()}}:*:rwlock_timeout:1`)
       const renewed = async (): Promise<void> => {
         const [key = ''] = await keys()
-        await rig.admin.pexpire(key, 250)
-        await eventually(async () => (await rig.admin.pttl(key)) > 400)
+        await rig.admin.pexpire(key, 1_500)
+        await eventually(async () => (await rig.admin.pttl(key)) > 1_600)
       }
       await renewed()
       await write.release()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LockClient } from '../../../src/index.js'
+import type { Hold, LockClient } from '../../../src/index.js'
 import { eventually, own, soon, useRig } from '../support/rig.js'
 
 // Whose turn it is at a plain lock that is held for long. See docs/decisions/0073-nobody-starves.md.
@@ -47,12 +47,19 @@ describe('whoever waits in the queue for a plain lock (I15)', () => {
   ])('%s', async (_what, cameAgoMs, leftFreeAgoMs, isBesideOthers, isGiven) => {
     const others = rig.connection()
     if (isBesideOthers) await others.subscribe(CHANNEL)
-    const { waiting, owner } = await standing()
-    const before = await ago(leftFreeAgoMs, [[owner, cameAgoMs]])
-    await holder.release()
-    // It is moved when the lock is left free.
-    expect((await mark()) === before).toBe(isGiven)
-    await (await soon(waiting)).release()
+    let hold: Hold = holder
+    for (let isInTime = false; !isInTime;) {
+      const { waiting, owner } = await standing()
+      const before = await ago(leftFreeAgoMs, [[owner, cameAgoMs]])
+      await hold.release()
+      // It is moved when the lock is left free.
+      const isMoved = (await mark()) !== before
+      // On a machine that stands still, the 100 ms of who came later may be over before Redis sees the release.
+      isInTime = !isGiven || cameAgoMs > leftFreeAgoMs || (await rig.now()) + Number(before) < 100
+      if (isInTime) expect(isMoved).toBe(!isGiven)
+      hold = await soon(waiting)
+    }
+    await hold.release()
   })
 
   it('gets it once before it is left free again, and before those who come later', async () => {

@@ -55,10 +55,10 @@ export async function nextLoss(locks: LockClient, withinMs?: number) {
 }
 
 /** How a call failed; fails itself when it did not. */
-export async function failureOf(call: Promise<unknown>): Promise<unknown> {
+export async function failureOf(call: Promise<unknown>, withinMs?: number): Promise<unknown> {
   let result: unknown
   try {
-    result = await soon(call)
+    result = await soon(call, withinMs)
   } catch (error) {
     return error
   }

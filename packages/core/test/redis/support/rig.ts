@@ -125,6 +125,12 @@ export class Rig {
     return this.connect(carrierOf(connection), options)
   }
 
+  /** One that gives up sooner than a busy machine may connect: its connection is there before it. */
+  async impatient(options: LockClientOptions, connection = this.connection()): Promise<LockClient> {
+    await this.client({}, connection)
+    return this.client(options, connection)
+  }
+
   /** Without waiting for Redis. */
   clientNow(options: LockClientOptions = {}, connection = this.connection()): LockClient {
     return this.connectNow(carrierOf(connection), options)
