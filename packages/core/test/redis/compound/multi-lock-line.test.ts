@@ -75,7 +75,7 @@ describe('callers of one client that wait for the same locks', () => {
     const abort = new AbortController()
     const first = both(locks).acquire({ signal: abort.signal })
     const aborted = failureOf(both(locks).acquire({ signal: abort.signal }))
-    const late = both(locks).acquire({ waitMs: 50 })
+    const late = both(locks).acquire({ waitMs: 500 })
     expect(await failureOf(late)).toMatchObject({ code: 'LOCK_TIMEOUT', lockName: 'x' })
     abort.abort('enough')
     await expect(first).rejects.toBe('enough')
@@ -87,7 +87,7 @@ describe('callers of one client that wait for the same locks', () => {
   it('callers of one client that wait for the same locks that would wait for ever all hear that nobody answers, not one after the other', async () => {
     const proxy = await rig.proxy()
     const options = { commandTimeout: 100, unavailableTimeoutMs: 500, resyncInterval: 100 }
-    const locks = await rig.client(options, rig.connection({}, proxy))
+    const locks = await rig.impatient(options, rig.connection({}, proxy))
     proxy.blackHole()
     const waiters = Array.from({ length: 5 }, () => failureOf(both(locks).acquire()))
     const first = await soon(Promise.race(waiters))

@@ -15,7 +15,7 @@ describe('multi lock over three servers', () => {
     const [one, other] = [await nodes.participant(), await nodes.participant()]
     const hold = await over(one).acquire()
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
-    expect(await over(other).tryLock(100)).toBe(false)
+    expect(await over(other).tryLock(500)).toBe(false)
     expect(await hold.release()).toBe('released')
     await over(other).withLock((next) => next.verify())
   })
@@ -28,12 +28,12 @@ describe('multi lock over three servers', () => {
       await over(clients).withLock(() => undefined)
       await silences[how]!(nodes.at(1))
       const startedAt = performance.now()
-      expect(await failureOf(over(clients).acquire({ waitMs: 300 }))).toMatchObject({
+      expect(await failureOf(over(clients).acquire({ waitMs: 300 }), 9_000)).toMatchObject({
         code: 'REDIS_UNAVAILABLE',
         lockName: NAME,
       })
       // The wait, and once more the time for an answer: the rest is room for a loaded machine.
-      expect(performance.now() - startedAt).toBeLessThan(2_500)
+      expect(performance.now() - startedAt).toBeLessThan(6_000)
       await heal(nodes.at(1))
       await eventually(async () => (await nodes.keys()).length === 0)
       await soon(over(clients).withLock((hold) => hold.verify()))
@@ -44,11 +44,8 @@ describe('multi lock over three servers', () => {
     const clients = await nodes.participant()
     await over(clients).withLock(() => undefined)
     nodes.at(2).proxy.delay(100)
-    const sentAfter = performance.now()
-    const hold = await over(clients).acquire({ leaseMs: 2_000 })
-    const waited = performance.now() - sentAfter
-    expect(waited).toBeGreaterThan(190)
-    expect(hold.trustedForMs).toBeLessThan(2_000 - waited)
+    const hold = await over(clients).acquire({ leaseMs: 5_000 })
+    expect(hold.trustedForMs).toBeLessThan(5_000 - 190)
     const leases = await nodes.leases(NAME)
     expect(hold.trustedForMs).toBeLessThan(Math.min(...leases))
     await hold.release()
@@ -57,7 +54,7 @@ describe('multi lock over three servers', () => {
   it('with one of them silent until the lease of the other is over: taken anew, not given lost (I3)', async () => {
     const clients = await nodes.participant({ commandTimeout: 8_000 })
     await over(clients).withLock(() => undefined)
-    void nodes.at(1).server.pause()
+    await nodes.at(1).server.pause()
     const acquiring = over(clients).acquire({ leaseMs: 2_000 })
     const isTaken = async (): Promise<boolean> => (await nodes.holders(NAME, [nodes.at(0)]))[0] !== undefined
     await eventually(isTaken)

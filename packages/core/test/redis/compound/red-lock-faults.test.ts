@@ -11,6 +11,8 @@ const NAME = 'order:42'
 // Room for a loaded machine: what is shorter would fail nodes that only answer late.
 const NODE_TIMEOUT_MS = 600
 const LEASE_MS = 2_500
+/** How soon a call ends that waits for no node for longer: with room for a loaded machine, below all other time-outs. */
+const IN_TIME_MS = NODE_TIMEOUT_MS + 4_000
 
 const over = (clients: readonly LockClient[]): RedLock =>
   redLockOf(clients, NAME, { nodeTimeoutMs: NODE_TIMEOUT_MS })
@@ -23,13 +25,13 @@ async function participant(options: object = {}): Promise<LockClient[]> {
 }
 
 /** Held on every node: on a loaded machine one may answer too late, and what is broken then would be the second. */
-async function holdAll(clients: readonly LockClient[]): Promise<CompoundHold> {
-  const hold = await over(clients).acquire()
+async function holdAll(clients: readonly LockClient[], lock = over(clients)): Promise<CompoundHold> {
+  const hold = await lock.acquire()
   if (hold.holds.length === nodes.all.length) {
     return hold
   }
   await hold.release()
-  return holdAll(clients)
+  return holdAll(clients, lock)
 }
 
 const faults: Record<string, (node: Node) => unknown> = {
@@ -43,7 +45,7 @@ const breakNodes = async (how: string, ...which: number[]): Promise<void> => {
 }
 const healNodes = (...which: number[]): Promise<unknown> => Promise.all(which.map((i) => heal(nodes.at(i))))
 const nothingLeft = (): Promise<void> =>
-  eventually(async () => (await nodes.keys()).length === 0, LEASE_MS + 1_000)
+  eventually(async () => (await nodes.keys()).length === 0, 4 * LEASE_MS)
 
 /** The lease that at least two nodes still keep at this moment. */
 async function quorumLease(of = nodes.all): Promise<number> {
@@ -58,15 +60,15 @@ describe('RedLock with one node of three', () => {
       const [one, other] = [await participant(), await participant()]
       await breakNodes(how, 1)
       const startedAt = performance.now()
-      const hold = await over(one).acquire({ leaseMs: LEASE_MS })
-      expect(performance.now() - startedAt).toBeLessThan(NODE_TIMEOUT_MS + 1_000)
+      const hold = await over(one).acquire({ leaseMs: 3 * LEASE_MS })
+      expect(performance.now() - startedAt).toBeLessThan(IN_TIME_MS)
       expect(hold.holds).toHaveLength(2)
       const lease = await quorumLease([nodes.at(0), nodes.at(2)])
       expect(hold.trustedForMs).toBeLessThan(lease)
       expect(await over(other).tryLock()).toBe(false)
       const releasedAt = performance.now()
       expect(await hold.release()).toBe('released')
-      expect(performance.now() - releasedAt).toBeLessThan(NODE_TIMEOUT_MS + 1_000)
+      expect(performance.now() - releasedAt).toBeLessThan(IN_TIME_MS)
       await soon(over(other).withLock((next) => next.verify()))
       await healNodes(1)
       await nothingLeft()
@@ -74,16 +76,17 @@ describe('RedLock with one node of three', () => {
   )
 
   it.each(ways)('%s while it is held: the hold goes on, is renewed and released (I1)', async (how) => {
-    const clients = await participant({ lockWatchdogTimeout: 1_500, commandTimeout: 300 })
+    const clients = await participant({ lockWatchdogTimeout: 2_400, commandTimeout: 300 })
     const hold = await holdAll(clients)
+    const [first] = hold.holds
     await breakNodes(how, 0)
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await eventually(() => first!.lossError !== null)
     expect(hold.signal.aborted).toBe(false)
     hold.ensure(100)
     await hold.verify()
     const releasedAt = performance.now()
     expect(await hold.release()).toBe('released')
-    expect(performance.now() - releasedAt).toBeLessThan(NODE_TIMEOUT_MS + 1_000)
+    expect(performance.now() - releasedAt).toBeLessThan(IN_TIME_MS)
     await healNodes(0)
     await nothingLeft()
   })
@@ -116,8 +119,7 @@ describe('a node of three that comes back empty while the lock is held', () => {
     const one = await participant(options)
     const name = `${NAME}:unheard`
     const locks = one.map((client) => client.getLock(name))
-    const hold = await one[0]!.getRedLock(locks, { nodeTimeoutMs: NODE_TIMEOUT_MS }).acquire()
-    expect(hold.holds).toHaveLength(3)
+    const hold = await holdAll(one, one[0]!.getRedLock(locks, { nodeTimeoutMs: NODE_TIMEOUT_MS }))
     const third = hold.holds[2]!
     await nodes.at(2).server.restart({ empty: true })
     await eventually(() => third.lossError !== null)
@@ -207,7 +209,7 @@ describe('RedLock with a majority of three', () => {
       await breakNodes(how, 0, 2)
       for (const waitMs of [0, 500]) {
         const startedAt = performance.now()
-        const error = await failureOf(over(clients).acquire({ waitMs, leaseMs: LEASE_MS }))
+        const error = await failureOf(over(clients).acquire({ waitMs, leaseMs: LEASE_MS }), 8_000)
         const tookMs = performance.now() - startedAt
         expect(error).toBeInstanceOf(QuorumError)
         expect((error as QuorumError).nodes.map(({ outcome }) => outcome)).toEqual([
@@ -217,7 +219,7 @@ describe('RedLock with a majority of three', () => {
         ])
         expect((error as QuorumError).nodes[0]).toMatchObject({ index: 0, clientId: clients[0]!.clientId })
         expect(tookMs).toBeGreaterThanOrEqual(waitMs)
-        expect(tookMs).toBeLessThan(waitMs + NODE_TIMEOUT_MS + 1_000)
+        expect(tookMs).toBeLessThan(waitMs + IN_TIME_MS)
       }
       expect(await failureOf(over(clients).tryLock())).toMatchObject({ code: 'QUORUM', needed: 2 })
       await healNodes(0, 2)
@@ -247,6 +249,8 @@ describe('RedLock with a majority of three', () => {
           const free = (await nodes.holders(NAME)).filter((owner) => owner === undefined)
           return free.length >= 2
         })
+        // Whoever looks by then knows it, also where the process stood still.
+        expect(hold.lossError).not.toBeNull()
         order.push('free')
         await healNodes(0, 2)
       }
@@ -289,12 +293,12 @@ describe('RedLock with a majority of three', () => {
     await breakNodes('stopped (SIGSTOP)', 0, 1)
     const releasedAt = performance.now()
     expect(await failureOf(hold.release())).toMatchObject({ code: 'QUORUM' })
-    expect(performance.now() - releasedAt).toBeLessThan(NODE_TIMEOUT_MS + 1_000)
+    expect(performance.now() - releasedAt).toBeLessThan(IN_TIME_MS)
     expect(await failureOf(over(clients).acquire())).toMatchObject({ code: 'QUORUM' })
     const closedAt = performance.now()
     await Promise.all(clients.map((client) => client.close({ graceMs: 0 })))
     // Two time-outs of a command, for what is still under way.
-    expect(performance.now() - closedAt).toBeLessThan(4_000)
+    expect(performance.now() - closedAt).toBeLessThan(8_000)
     await healNodes(0, 1)
     await Promise.all(nodes.all.map(({ server }) => server.command('FLUSHALL')))
   })

@@ -41,8 +41,8 @@ describe('RedLock', () => {
     const hold = await over(one).acquire()
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
     expect(await over(other).tryLock()).toBe(false)
-    expect(await over(other).tryAcquire({ waitMs: 100 })).toBe(null)
-    const error = await failureOf(over(other).acquire({ waitMs: 100 }))
+    expect(await over(other).tryAcquire({ waitMs: 500 })).toBe(null)
+    const error = await failureOf(over(other).acquire({ waitMs: 500 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ lockName: NAME, holder: { owner: hold.owner } })
     const { nodes: said, message } = error as LockTimeoutError
@@ -83,13 +83,14 @@ describe('RedLock', () => {
       }),
     )
     await nodes.heard(NAME)
-    const before = await scripts()
+    const [before, startedAt] = [await scripts(), performance.now()]
     await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const ran = (await scripts()) - before
     // One that waits: it looks at all nodes once or twice a second, and releases nothing, for it has nothing.
-    expect((await scripts()) - before).toBeLessThanOrEqual(12)
+    expect(ran / (performance.now() - startedAt)).toBeLessThanOrEqual(12 / 1_000)
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
     await hold.release()
-    await soon(Promise.all(waiters))
+    await soon(Promise.all(waiters), 20_000)
     expect(turns).toEqual(Array.from({ length: 20 }, (_, i) => i))
   })
 
@@ -159,7 +160,7 @@ describe('RedLock: the end of a client', () => {
       return /cmdstat_publish:calls=/.test(stats)
     })
     await clients[0]!.close({ graceMs: 0 })
-    expect(await soon(wait, 2_000)).toMatchObject({ code: 'CLIENT_CLOSED' })
+    expect(await soon(wait)).toMatchObject({ code: 'CLIENT_CLOSED' })
   })
 })
 
@@ -191,7 +192,7 @@ describe('RedLock: re-entry', () => {
     const clients = await nodes.participant()
     await clients[0]!.run(async () => {
       const lock = over(clients, { nodeTimeoutMs: 400 })
-      const outer = await lock.lock()
+      const outer = await over(clients).lock()
       await Promise.all([1, 2].map((i) => nodes.at(i).server.pause()))
       expect(await failureOf(lock.tryLock())).toBeInstanceOf(QuorumError)
       for (const i of [1, 2]) {

@@ -22,9 +22,9 @@ const controller = new globalThis.AbortController()
 const ways = {
   tryAcquire: () => lock.tryAcquire(),
   tryLock: () => lock.tryLock(),
-  'tryLock with a wait': () => lock.tryLock(60),
-  'acquire that times out': () => lock.acquire({ waitMs: 60 }),
-  'withLock that times out': () => lock.withLock(() => undefined, { waitMs: 60 }),
+  'tryLock with a wait': () => lock.tryLock(500),
+  'acquire that times out': () => lock.acquire({ waitMs: 500 }),
+  'withLock that times out': () => lock.withLock(() => undefined, { waitMs: 500 }),
   'acquire that is aborted while it asks': () => {
     setImmediate(() => controller.abort())
     return lock.acquire({ signal: controller.signal })
