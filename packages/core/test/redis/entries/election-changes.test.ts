@@ -53,10 +53,10 @@ describe('changes', () => {
 
   it('changes of a leader that died: nobody, when the lease that Redis told of has ended', async () => {
     await rig.admin.hset(NAME, 'dead~123456789012345678901:1', 1)
-    await rig.admin.pexpire(NAME, 400)
     const term = { owner: 'dead~123456789012345678901:1', token: '7', data: '', from: '1' }
     await rig.admin.rpush(TERMS, JSON.stringify(term))
     await rig.admin.pexpire(TERMS, 60_000)
+    await rig.admin.pexpire(NAME, 1_200)
     const { told, until } = follow(follower)
     await until('-')
     expect(told).toEqual(['7 dead', '-'])

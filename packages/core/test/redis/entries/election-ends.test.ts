@@ -18,7 +18,7 @@ const rig = useRig()
 const elect = (locks: LockClient, options: ElectionOptions = {}): Election =>
   getElection(locks, NAME, options)
 const named = (clientName: string, options = {}): Promise<LockClient> =>
-  rig.client({ clientName, lockWatchdogTimeout: 3_000, resyncInterval: 200, ...options })
+  rig.client({ clientName, lockWatchdogTimeout: 3_000, ...options })
 const inLine = async (election: Election): Promise<string[]> =>
   (await election.candidates()).map(({ clientName }) => clientName)
 /** Resolves when these stand in the queue, in any order. */
@@ -226,10 +226,7 @@ describe('resign({ to })', () => {
 
   it('is heard by a candidate whose subscription Redis refused for a while (BUSY)', async () => {
     const [, busy] = standStills[0]!
-    // The candidate asks for its subscription again 500 ms after it was refused, which may be the last moment of the
-    // script: the leader's question has to last for longer.
-    const patient = { resyncInterval: 1_000 }
-    const [first, second] = [await named('a', patient), await named('b', patient)]
+    const [first, second] = [await named('a'), await named('b')]
     const [a, b] = [elect(first), elect(second, { onError: () => undefined })]
     const leads = campaign(a)
     await leads.next()
@@ -242,7 +239,8 @@ describe('resign({ to })', () => {
   })
 
   it('resign({ to }) that stands nowhere, or does not answer: CANDIDATE_UNAVAILABLE, and the term goes on', async () => {
-    const { clients, a, c, second, third, term } = await three()
+    // The question lasts for two of them.
+    const { clients, a, c, second, third, term } = await three({}, { resyncInterval: 200 })
     const stranger = await named('stranger')
     await expect(a.resign({ to: stranger.clientId })).rejects.toMatchObject({
       ...{ code: 'CANDIDATE_UNAVAILABLE', reason: 'not-in-line', candidate: stranger.clientId },

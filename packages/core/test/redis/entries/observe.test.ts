@@ -10,7 +10,7 @@ import {
   type SeenLock,
 } from '../../../src/entries/observe/index.js'
 import { outcomeOf } from '../support/outcomes.js'
-import { eventually, own, useRig } from '../support/rig.js'
+import { eventually, own, soon, useRig } from '../support/rig.js'
 import { useWarnings } from '../support/warnings.js'
 
 const rig = useRig()
@@ -182,7 +182,7 @@ describe('report()', () => {
     expect(report(locks)).toBe(reporting)
     locks.on('lost', () => undefined)
     const hold = await locks.getFencedLock('a').acquire()
-    const wait = outcomeOf(locks.getFencedLock('a').acquire({ waitMs: 60_000 }))
+    const wait = locks.getFencedLock('a').acquire({ waitMs: 60_000 })
     const forced = await locks.getLock('b').acquire()
     await locks.getLock('b').forceUnlock()
     await eventually(() => forced.signal.aborted)
@@ -204,7 +204,7 @@ describe('report()', () => {
     const lasts = await rig.admin.pttl(keys[0]!)
     expect([lasts > 0, lasts <= 3_000]).toEqual([true, true])
     await hold.release()
-    expect(await wait).toMatchObject({ count: 1 })
+    expect(await soon(wait)).toMatchObject({ count: 1 })
     await reporting.stop()
     expect(await rig.admin.keys('holdfast:*clients*')).toEqual([])
     expect((await observer.reports()).clientIds).toEqual([])

@@ -96,14 +96,14 @@ describe('exclusive', () => {
   })
 
   it('begins no other run for atLeastForMs, by the clock of Redis', async () => {
-    const limits = { atLeastForMs: 400, atMostForMs: 60_000 }
+    const limits = { atLeastForMs: 1_000, atMostForMs: 60_000 }
     const run = (client: LockClient) => exclusive(name, { locks: client, ...limits }, () => 'ran')()
     expect(await run(locks)).toMatchObject({ kind: 'ran' })
     expect(await run(others)).toEqual(skipped('too-soon'))
     expect(await locks.getLock(name).isLocked()).toBe(false)
     await eventually(async () => (await run(others)).kind === 'ran')
     const [first, second] = await ticksOf(locks, name)
-    expect(second!.from.getTime() - first!.from.getTime()).toBeGreaterThanOrEqual(400)
+    expect(second!.from.getTime() - first!.from.getTime()).toBeGreaterThanOrEqual(1_000)
   })
 
   it('keeps the lock by the watchdog, and cuts the run short after atMostForMs: told before another can begin (I1)', async () => {
@@ -200,7 +200,7 @@ describe('exclusive', () => {
   it('tells the next run of the ticks that came while Redis did not answer', async () => {
     const proxy = await rig.proxy()
     const connection = rig.connection({}, proxy)
-    const client = await rig.client({ commandTimeout: 100, unavailableTimeoutMs: 200 }, connection)
+    const client = await rig.impatient({ commandTimeout: 400, unavailableTimeoutMs: 400 }, connection)
     const nightly = exclusive(name, { locks: client }, ({ missed }) => missed.map(Number))
     await nightly({ tick: 1_000 })
     proxy.refuse()

@@ -127,7 +127,9 @@ describe('invalidate, to a call that comes after it in another process (I14)', (
   })
 
   it('costs callers of one run nothing: whoever joins it sends no command', async () => {
-    const [mine, theirs] = [pages(one), pages(other)]
+    // No tick, which would be a look more.
+    const untold = { resyncInterval: 60_000 }
+    const [mine, theirs] = [pages(await rig.client(untold)), pages(await rig.client(untold))]
     const { work, first } = await running(mine, 'a')
     await rig.server.resetStats()
     const before = theirs.run('a', never)

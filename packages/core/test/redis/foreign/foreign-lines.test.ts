@@ -70,7 +70,7 @@ describe('something of another type', () => {
   it.each(parts)('as %s: who waits for the fair lock is told so, and leaves nothing', async (key) => {
     await rig.admin.hset(NAME, 'java:1', 1)
     await spoil(key)
-    const error = await outcomeOf(locks.getFairLock(NAME).acquire({ waitMs: 2_000 }))
+    const error = await outcomeOf(locks.getFairLock(NAME).acquire({ waitMs: 60_000 }))
     expect(error).toMatchObject({ code: 'WRONG_TYPE', lockName: NAME })
     expect(await isSpoilt(key)).toBe(true)
     await rig.admin.del(key, NAME)
@@ -207,7 +207,7 @@ describe('foreign text', () => {
     const told = new Promise<{ holder?: { owner: string } | undefined }>((resolve) =>
       locks.on('waiting', resolve),
     )
-    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 200 }))
+    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 500 }))
     expect(error).toMatchObject({ code: 'LOCK_TIMEOUT' })
     expect((error as Error).message.length).toBeLessThan(500)
     expect((error as { holder: { owner: string } }).holder.owner).toBe(`${'x'.repeat(199)}…`)

@@ -45,7 +45,7 @@ describe("foreignLocks: 'wait' in a RedLock", () => {
     const lock = over(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
     await takeStrings(1, 2)
     expect(await lock.tryLock()).toBe(false)
-    expect(await outcomeOf(lock.acquire({ waitMs: 100 }))).toBeInstanceOf(LockTimeoutError)
+    expect(await outcomeOf(lock.acquire({ waitMs: 500 }))).toBeInstanceOf(LockTimeoutError)
     const hold = lock.acquire()
     expect([await stringAt(1), await stringAt(2)]).toEqual([TOKEN, TOKEN])
     await nodes.at(1).server.command('DEL', NAME)
