@@ -3,7 +3,7 @@ import { ManualClock } from '@holdfast/faults/harness'
 import { acquireScript } from '../../../src/scripts/fair-lock.js'
 import { FairLine, served } from '../support/fair-line.js'
 import { runsOf } from '../support/requests.js'
-import { eventually, own, soon, useRig } from '../support/rig.js'
+import { eventually, own, signalled, soon, useRig } from '../support/rig.js'
 
 // Two things may happen at the same time, one interleaving per test.
 
@@ -55,14 +55,15 @@ describe('a try that puts its caller in the queue', () => {
 
   it('is cut, and a copy arrives after the waiter left: nobody is put in the queue (I8)', async () => {
     const lost = proxy.loseReply(enqueues)
-    const copy = proxy.copyLate(enqueues, 400)
+    const left = signalled()
+    const copy = proxy.copyLate(enqueues, left.promise)
     const abort = new AbortController()
     const leaving = await line.join('leaving', behindProxy, { signal: abort.signal })
     await soon(lost.happened)
     abort.abort()
     await expect(leaving.done).rejects.toBe(abort.signal.reason)
-    await eventually(async () => (await line.length()) === 0, 1_000)
-    expect(copy.count).toBe(0)
+    await eventually(async () => (await line.length()) === 0)
+    left.resolve()
     await soon(copy.happened)
     expect(await line.length()).toBe(0)
     await holder.release()
@@ -71,11 +72,12 @@ describe('a try that puts its caller in the queue', () => {
 
   it('is cut, and a copy arrives after the waiter had its turn: it takes nothing (I1)', async () => {
     proxy.loseReply(enqueues)
-    const copy = proxy.copyLate(enqueues, 500)
+    const served = signalled()
+    const copy = proxy.copyLate(enqueues, served.promise)
     const waiting = await line.join('waiting', behindProxy)
     await holder.release()
     await soon(waiting.done)
-    expect(copy.count).toBe(0)
+    served.resolve()
     await soon(copy.happened)
     expect(await rig.admin.exists(NAME)).toBe(0)
     expect(await line.length()).toBe(0)
@@ -91,7 +93,8 @@ describe('a message that is lost', () => {
     await holder.release()
     await soon(waiting.done)
     expect(dropped.count).toBeGreaterThan(0)
-    expect(performance.now() - releasedAt).toBeLessThan(300 + 1_000)
+    // Room for a busy machine; without a heartbeat it would be the lease of what was granted.
+    expect(performance.now() - releasedAt).toBeLessThan(300 + 3_000)
   })
 
   it('is tried for once the inbox is open: a client that was just made hears no turn before (I4)', async () => {
@@ -157,7 +160,8 @@ describe('leaving', () => {
     abort.abort()
     await Promise.allSettled(standing.map(({ done }) => done))
     await eventually(async () => (await line.length()) === 0)
-    // The one that watches over the answers of commands may outlast them.
+    // Behind the answers to what it has sent. The timer that watches over answers may outlast them.
+    await line.lockOf(timed).isLocked()
     await clock.advance(1_000)
     expect(clock.pendingTimers).toBe(0)
     const last = await line.join('d', timed)

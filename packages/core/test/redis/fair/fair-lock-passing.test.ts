@@ -186,7 +186,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
   async function passedOn(labels: readonly string[], { isAwaited = true } = {}) {
     const proxy = await rig.proxy()
     const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
-    const { locks } = await client({ commandTimeout: 5 }, connection)
+    const { locks } = await client({ commandTimeout: 0.5 }, connection)
     const { begun, end, work } = lastingWork()
     const before = await line.joinAll(labels.slice(0, -1), () => locks)
     const last = await line.join(labels.at(-1)!, locks, { work })
@@ -310,7 +310,7 @@ describe('a fair lock that was taken away while it was passed on', () => {
       const told = nextEvent(locks, 'lost')
       // Whoever comes finds it free, and `b` first in the queue, by what Redis knows.
       expect(await line.lockOf(others).tryLock()).toBe(false)
-      await rig.admin.pexpire(NAME, 2_000)
+      await rig.admin.pexpire(NAME, 10_000)
       heal()
       const faults = lost.map((script) => proxy.loseRequest(runsOf(script)))
       await Promise.all(faults.map((fault) => soon(fault.happened)))

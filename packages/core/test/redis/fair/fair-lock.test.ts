@@ -3,6 +3,7 @@ import type { Hold, LockClient } from '../../../src/index.js'
 import { FairLine, served } from '../support/fair-line.js'
 import { JavaFairClient } from '../support/java-fair-client.js'
 import { eventually, own, soon, useRig } from '../support/rig.js'
+import { SlowClock } from '../support/slow-clock.js'
 
 // Redisson's own tests of RFairLock assert this (RedissonFairLockTest) beyond those of RLock, asserted here of a client
 // for Node.
@@ -90,7 +91,7 @@ describe('conformance: order', () => {
 describe('conformance: waits that end', () => {
   it('a failed wait leaves no place in the queue: the next try succeeds at once (I8)', async () => {
     const holder = await line.lockOf(one()).acquire()
-    expect(await line.lockOf(clients[1]!).tryLock(100)).toBe(false)
+    expect(await line.lockOf(clients[1]!).tryLock(500)).toBe(false)
     await eventually(async () => (await line.length()) === 0, 1_000)
     await holder.release()
     expect(await (await line.lockOf(clients[2]!).tryAcquire())?.release()).toBe('released')
@@ -143,8 +144,10 @@ describe('conformance: waits that end', () => {
 describe('conformance: times do not drift', () => {
   it('waits that fail again and again leave the next one the time of the first', async () => {
     const holder = await line.lockOf(one()).acquire({ leaseMs: 30_000 })
+    // Waits of 20 ms, and 5 s for each refusal.
+    const slow = await Promise.all([1, 2, 3].map(() => rig.client({ runtime: new SlowClock(true, 20) })))
     for (let i = 0; i < 20; i += 1) {
-      expect(await line.lockOf(clients[i % 3]!).tryLock(20)).toBe(false)
+      expect(await line.lockOf(slow[i % 3]!).tryLock(1)).toBe(false)
     }
     const waiting = await line.join('waiting', one())
     expect(await lastTime()).toBeLessThanOrEqual(Date.now() + 30_000 + PATIENCE_MS + 1_000)

@@ -163,11 +163,11 @@ describe('a read-write lock of which Redis has lost', () => {
   })
 
   it("a reader's time: its next renewal brings it back, and the reader beside it frees nothing (I1)", async () => {
-    const lasting = await rig.client({ lockWatchdogTimeout: 600 })
+    const lasting = await rig.client({ lockWatchdogTimeout: 1_800 })
     const reader = await lasting.getReadWriteLock(NAME).readLock().acquire()
     const time = `{${NAME}}:${reader.owner}:rwlock_timeout:1`
     expect(await rig.admin.del(time)).toBe(1)
-    await eventually(async () => (await rig.admin.exists(time)) === 1, 1_000)
+    await eventually(async () => (await rig.admin.exists(time)) === 1)
     const beside = await one.getReadWriteLock(NAME).readLock().acquire()
     await beside.release()
     await reader.verify()

@@ -28,11 +28,11 @@ describe.each(lockKinds)('conformance: $name', (kind) => {
   it('tryLock with a wait is false when the lock stayed held, and not before the wait is over', async () => {
     await lock.lock()
     const startedAt = performance.now()
-    expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(false)
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(299)
+    expect(await kind.rivalOf(other, rig.name()).tryLock(500)).toBe(false)
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(499)
     expect(await kind.rivalOf(other, rig.name()).tryLock()).toBe(false)
     await lock.unlock()
-    expect(await kind.rivalOf(other, rig.name()).tryLock(300)).toBe(true)
+    expect(await kind.rivalOf(other, rig.name()).tryLock(60_000)).toBe(true)
   })
 
   it('forceUnlock frees the lock from any handle, and says whether anybody held it', async () => {

@@ -18,8 +18,9 @@ import {
 } from '../../../src/index.js'
 import { nextEvent } from '../support/outcomes.js'
 import { CriticalSection, oneAfterAnother } from '../support/critical-section.js'
-import { eventually, signalled, sleep, useRig as useRigAlone } from '../support/rig.js'
+import { eventually, signalled, useRig as useRigAlone } from '../support/rig.js'
 import { reentrantKinds } from '../support/lock-kinds.js'
+import { SlowClock } from '../support/slow-clock.js'
 import { describe, it, own, useRig } from '../support/together.js'
 import { useWarnings } from '../support/warnings.js'
 
@@ -516,6 +517,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['lock', 'withLock'] as const)(
     'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
     async (how) => {
+      // On its clock a wait of 1 ms takes 100, and a refusal has 25 s to come.
+      const locks = await rig.client({ runtime: new SlowClock(true) })
+      const lock = kind.of(locks, rig.name())
       const inside = async (): Promise<void> => {
         const waits: (() => Promise<unknown>)[] = [
           () => lock.lock(),
@@ -526,8 +530,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
           await expect(locks.fork(wait)).rejects.toThrow(SelfDeadlockError)
           await expect(locks.fork(() => locks.fork(wait))).rejects.toMatchObject({ code: 'SELF_DEADLOCK' })
         }
-        expect(await locks.fork(() => lock.tryLock(100))).toBe(false)
-        await expect(locks.fork(() => lock.acquire({ waitMs: 100 }))).rejects.toThrow(LockTimeoutError)
+        expect(await locks.fork(() => lock.tryLock(1))).toBe(false)
+        await expect(locks.fork(() => lock.acquire({ waitMs: 1 }))).rejects.toThrow(LockTimeoutError)
         expect(await lock.getHoldCount()).toBe(1)
       }
       if (how === 'withLock') {
@@ -620,6 +624,9 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
 
   it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
     const store = new AsyncLocalStorage<number>()
+    // On its clock a wait of 1 ms takes 100, and a refusal has 25 s to come.
+    const locks = await rig.client({ runtime: new SlowClock(true) })
+    const lock = kind.of(locks, rig.name())
     const ways: ((i: number) => Promise<unknown>)[] = [
       async () => {
         const hold = await lock.lock()
@@ -636,14 +643,15 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
       () => lock.withLock(() => store.getStore()),
       () => locks.run(() => lock.withLock(() => store.getStore())),
       (i) =>
-        lock.acquire({ waitMs: 20 + i }).catch((error: unknown) => {
+        lock.acquire({ waitMs: 0.2 + i / 100 }).catch((error: unknown) => {
           expect(error).toBeInstanceOf(LockTimeoutError)
           return store.getStore()
         }),
     ]
     const held = await store.run(-1, () => lock.acquire())
     const waits = times(20, (i) => store.run(i, () => ways[i % ways.length]!(i)))
-    await sleep(100)
+    // Those with a limit.
+    await Promise.all(waits.filter((_, i) => i % ways.length === 4))
     await store.run(-2, () => held.release())
     expect(await Promise.all(waits)).toEqual(times(20, (i) => i))
   })

@@ -14,11 +14,11 @@ describe('re-entry, of each kind of lock', () => {
     'lock, lock with a lease, unlock: the outer hold is still renewed',
     reentrantKinds,
     async (kind) => {
-      const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
+      const locks = await rig.client({ lockWatchdogTimeout: 2_400 })
       const lock = kind.of(locks, rig.name(kind.name))
       await locks.run(async () => {
         const outer = await lock.lock()
-        await lock.lock(1_600)
+        await lock.lock(2_500)
         await lock.unlock()
         await renewed(outer)
         await renewed(outer)

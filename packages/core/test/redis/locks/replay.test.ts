@@ -19,7 +19,7 @@ import {
   plainScripts,
   stamp,
 } from '../support/plain-scripts.js'
-import { eventually, soon } from '../support/rig.js'
+import { eventually, signalled, soon } from '../support/rig.js'
 import { describe, it, own, useRig } from '../support/together.js'
 
 const rig = useRig()
@@ -450,7 +450,7 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
       proxy.pass()
       await expect(soon(trying)).rejects.toThrow(/OOM/)
     })
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0, 1_000)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
   })
 
   it.each<[string, (lock: AnyLock) => Promise<unknown>]>([
@@ -468,28 +468,33 @@ describe.each(broken)('a broken connection, $how: $kind.name', ({ kind, enableAu
     ],
   ])('a copy of a cut acquire arrives %s: no orphan key (I8)', async (_when, end) => {
     const lost = proxy.loseReply(isAcquireOf(1))
-    const copy = proxy.copyLate(isAcquireOf(1), 600)
+    const ended = signalled()
+    const copy = proxy.copyLate(isAcquireOf(1), ended.promise)
     await end(kind.of(locks, NAME))
+    await soon(lost.happened)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
+    ended.resolve()
     await soon(copy.happened)
-    expect(lost.count).toBe(1)
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0, 1_000)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0)
   })
 
   it('copies of a cut partial release and of a cut re-entry arrive late: the count stays true', async () => {
     await locks.run(async () => {
       const lock = kind.of(locks, NAME)
       const { owner } = await lock.lock()
+      const [lowered, raised] = [signalled(), signalled()]
       proxy.loseReply(isAcquireOf(2))
-      const reentry = proxy.copyLate(isAcquireOf(2), 400)
+      const reentry = proxy.copyLate(isAcquireOf(2), lowered.promise)
       await soon(lock.lock())
       proxy.loseReply(isReleaseTo(1))
-      const lower = proxy.copyLate(isReleaseTo(1), 1_000)
+      const lower = proxy.copyLate(isReleaseTo(1), raised.promise)
       await soon(lock.unlock())
       expect(await holds()).toEqual({ [owner]: '1' })
+      lowered.resolve()
       await soon(reentry.happened)
       expect(await holds()).toEqual({ [owner]: '1' })
       await lock.lock()
-      expect(lower.count).toBe(0)
+      raised.resolve()
       await soon(lower.happened)
       expect(await holds()).toEqual({ [owner]: '2' })
       await lock.unlock()

@@ -8,6 +8,8 @@ const LEASE_MS = 700
 const PAUSE_MS = 750
 // Long before the watchdog looks by itself, which it does when trust ends: these leases are not renewed.
 const SHORT_MS = 250
+// It ends in the pause, and a refusal has that long to come.
+const WAIT_MS = 550
 const QUIET_MS = 100
 
 /**
@@ -35,12 +37,12 @@ const RESUMPTIONS: readonly Resumption[] = [
   {
     by: 'the end of a wait',
     redis: 'answers before',
-    call: (_, locks) => locks.getLock('taken').acquire({ waitMs: SHORT_MS }),
+    call: (_, locks) => locks.getLock('taken').acquire({ waitMs: WAIT_MS }),
   },
   {
     by: 'the signal of a wait',
     redis: 'answers before',
-    call: (_, locks) => locks.getLock('taken').acquire({ signal: AbortSignal.timeout(SHORT_MS) }),
+    call: (_, locks) => locks.getLock('taken').acquire({ signal: AbortSignal.timeout(WAIT_MS) }),
   },
   { by: 'the answer of verify', redis: 'answers during the pause', call: (hold) => hold.verify() },
   { by: 'the answer of extend', redis: 'answers during the pause', call: (hold) => hold.extend(LEASE_MS) },

@@ -121,7 +121,7 @@ describe('a lease that is shortened', () => {
   )
 
   it("is trusted no longer although Redis did not reply, and is nobody else's before that", async () => {
-    const { proxy, locks } = await rig.proxied({ commandTimeout: 300 })
+    const { proxy, locks } = await rig.proxied({ commandTimeout: 900 })
     locks.on('lost', () => undefined)
     const hold = await locks.getLock(NAME).acquire()
     proxy.blackHole()
@@ -138,7 +138,8 @@ describe('a lease that is shortened', () => {
   it.each(['an extend', 'a re-entry'])(
     'a lease that is shortened, and became longer again by %s stays so when a late copy arrives (I1)',
     async (by) => {
-      const { proxy, locks } = await rig.proxied({ commandTimeout: 300 })
+      // Within that it has to connect again.
+      const { proxy, locks } = await rig.proxied({ commandTimeout: 900 })
       const lock = locks.getLock(NAME)
       await locks.run(async () => {
         const hold = await lock.acquire()
@@ -194,7 +195,7 @@ describe('a lease that is shortened', () => {
 describe('a lease of a RedLock that is shortened', () => {
   const nodes = useNodes(3)
   const lock = own(async () => {
-    const clients = await nodes.participant()
+    const clients = await nodes.participant({ commandTimeout: 2_000 })
     clients.forEach((client) => client.on('lost', () => undefined))
     // For every node that works, however busy the machine.
     return redLockOf(clients, 'order:42', { nodeTimeoutMs: 2_000 })

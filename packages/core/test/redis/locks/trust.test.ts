@@ -4,7 +4,7 @@ import { sleep, useRig } from '../support/rig.js'
 
 const rig = useRig()
 
-const LEASE_MS = 2_000
+const LEASE_MS = 10_000
 const MARGIN_MS = 50 + LEASE_MS / 100
 const ONE_WAY_MS = 150
 
@@ -17,7 +17,7 @@ describe('trust is counted from the sending', () => {
     ['of a watched acquire', { lockWatchdogTimeout: LEASE_MS }, {}],
   ])('%s, so that it ends before the lease does on a slow wire (I3)', async (_what, options, request) => {
     const proxy = await rig.proxy()
-    const locks = await rig.client({ ...options, commandTimeout: 1_000 }, rig.connection({}, proxy))
+    const locks = await rig.client(options, rig.connection({}, proxy))
     const lock = locks.getLock('order:42')
     await lock.withLock(() => undefined)
     proxy.delay(ONE_WAY_MS)
@@ -34,7 +34,7 @@ describe('trust is counted from the sending', () => {
 describe('an answer that shows how little is left', () => {
   it('ends the trust before verify resumes its caller (I3)', async () => {
     const proxy = await rig.proxy()
-    const locks = await rig.client({ commandTimeout: 1_000 }, rig.connection({}, proxy))
+    const locks = await rig.client({}, rig.connection({}, proxy))
     locks.on('lost', () => undefined)
     await locks.getLock('order:41').withLock((hold) => hold.verify())
     const hold = await locks.getLock('order:42').acquire({ leaseMs: 1_000 })

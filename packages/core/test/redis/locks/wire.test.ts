@@ -353,7 +353,7 @@ describe('every RETURNS row of every script, by its module', () => {
 
   it('renew: each lock has its own answer, in order, and a longer lease stays (I6)', async () => {
     const owners = [OWNER, OWNER, OWNER, OTHER, OWNER]
-    await rig.admin.multi().hset('l0', OWNER, '2').pexpire('l0', 1_000).exec()
+    await rig.admin.multi().hset('l0', OWNER, '2').pexpire('l0', 10_000).exec()
     await rig.admin.multi().hset('l1', OTHER, '1').pexpire('l1', 10_000).exec()
     await rig.admin.set('l3', 'not a lock')
     await rig.admin.multi().hset('l4', OWNER, '1').pexpire('l4', 90_000).exec()

@@ -23,11 +23,13 @@ const WITHIN_MS = 10_000
 export const nextEvent = <E extends keyof LockEvents>(locks: LockClient, event: E, withinMs = WITHIN_MS) =>
   soon(new Promise<LockEvents[E]>((resolve) => locks.on(event, resolve)), withinMs)
 
-/** When a hold was lost, on the clock of `performance.now()`. */
+/** When a hold was lost, on the clock of `performance.now()`; at once if that was before. */
 export function lostAt({ signal }: Pick<Hold, 'signal'>): Promise<number> {
-  const lost = new Promise<number>((resolve) =>
-    signal.addEventListener('abort', () => resolve(performance.now()), { once: true }),
-  )
+  const lost = new Promise<number>((resolve) => {
+    const tell = (): void => resolve(performance.now())
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
   return soon(lost, WITHIN_MS)
 }
 

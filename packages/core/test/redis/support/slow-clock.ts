@@ -1,7 +1,5 @@
 import { backgroundRuntime, type Clock } from '../../../src/runtime/runtime.js'
 
-const SLOWNESS = 100
-
 /**
  * A clock whose time passes slowly, so that bounds of milliseconds are not used up by the test's own round trips. Its
  * timers keep real time, unless they are to be as slow.
@@ -14,10 +12,13 @@ export class SlowClock implements Clock {
   readonly now = (): number => this.elapsed
   readonly wallNow = (): number => this.elapsed + this.sleptMs
 
-  constructor(private readonly slowsTimers = false) {}
+  constructor(
+    private readonly slowsTimers = false,
+    private readonly slowness = 100,
+  ) {}
 
   setTimer(delayMs: number, fire: () => void): { cancel(): void } {
-    return backgroundRuntime.setTimer(this.slowsTimers ? delayMs * SLOWNESS : delayMs, fire)
+    return backgroundRuntime.setTimer(this.slowsTimers ? delayMs * this.slowness : delayMs, fire)
   }
 
   skip(ms: number): void {
@@ -30,6 +31,6 @@ export class SlowClock implements Clock {
   }
 
   private get elapsed(): number {
-    return (backgroundRuntime.now() - this.startedAt) / SLOWNESS + this.skippedMs
+    return (backgroundRuntime.now() - this.startedAt) / this.slowness + this.skippedMs
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import type { LockClient, LockEvents, LockTimeoutError, Semaphore } from '../../../src/index.js'
 import { getElection } from '../../../src/entries/election/index.js'
 import { outcomeOf } from '../support/outcomes.js'
@@ -211,14 +212,26 @@ describe('the event waiting', () => {
   })
 
   it('after a threshold: once per call, with who has the lock by then', async () => {
-    const client = await rig.client({ waitingThreshold: 500, resyncInterval: 20 })
+    const clock = new ManualClock()
+    const client = await rig.client({ waitingThreshold: 500, resyncInterval: 20, runtime: clock })
     const heard = heardBy(client)
     const former = await locks.getLock(NAME).acquire()
     const waits = [client.getLock(NAME).acquire(), client.getLock(NAME).acquire()]
-    const short = await timeoutOf(client.getLock(NAME).acquire({ waitMs: 20 }))
-    expect(short.waitedMs).toBeGreaterThanOrEqual(20)
+    // Behind the refusals of those that wait, and of what they ask when they hear messages.
+    const isAnswered = async (): Promise<void> => {
+      await rig.heard(NAME)
+      await client.getLock(NAME).isLocked()
+    }
+    await isAnswered()
+    const short = timeoutOf(client.getLock(NAME).acquire({ waitMs: 20 }))
+    await clock.advance(20)
+    expect((await short).waitedMs).toBeGreaterThanOrEqual(20)
     const next = await rig.admin.multi().del(NAME).hset(NAME, 'java:1', '1').pexpire(NAME, 60_000).exec()
     expect(next).toHaveLength(3)
+    await clock.advance(20)
+    await isAnswered()
+    expect(heard).toEqual([])
+    await clock.advance(460)
     await eventually(() => heard.length === 2)
     expect(heard.map(({ aheadHere }) => aheadHere).sort()).toEqual([0, 1])
     for (const { holder, waitedMs } of heard) {

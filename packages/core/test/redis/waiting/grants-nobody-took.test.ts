@@ -12,9 +12,11 @@ import { eventually, own, sleep, soon, useRig } from '../support/rig.js'
 const NAME = 'order:42'
 const LINE = 'holdfast:line:{order:42}'
 const CHANNEL = 'redisson_lock__channel:{order:42}'
-const RESYNC_MS = 500
-// A waiter counts as alive for two of them, and is granted the lock for that long; a second more for a busy machine.
-const WITHIN_MS = 2 * RESYNC_MS + 1_000
+const RESYNC_MS = 600
+// A waiter counts as alive for two of them, and is granted the lock for that long; more for a busy machine.
+const WITHIN_MS = 2 * RESYNC_MS + 2_000
+/** Two of these are longer than a message is waited for: nobody was granted anything for nothing. */
+const RARE_MS = 10_000
 
 const rig = useRig()
 const start = useLockWorkers()
@@ -23,8 +25,8 @@ const locks = own(beating)
 const line = own(() => new FairLine(rig.admin, NAME))
 let holder: Hold
 
-const worker = () =>
-  start({ HOLDFAST_TEST_WORKER_REDIS: rig.server.url, HOLDFAST_TEST_RESYNC: `${RESYNC_MS}` })
+const worker = (resyncMs = RESYNC_MS) =>
+  start({ HOLDFAST_TEST_WORKER_REDIS: rig.server.url, HOLDFAST_TEST_RESYNC: `${resyncMs}` })
 const inboxes = async (): Promise<number> => (await rig.admin.pubsub('CHANNELS', 'holdfast:client:*')).length
 
 /** Resolves when `channel` has a message; rejects when it has none in time. */
@@ -40,6 +42,12 @@ async function message(channel: string, withinMs = WITHIN_MS): Promise<() => Pro
 describe('a plain lock for which a Java thread waits', () => {
   const lineUp = () => rig.admin.zrangebyscore(LINE, 0, '+inf')
   const stands = (count: number) => eventually(async () => (await lineUp()).length === count)
+  /** Its latest sign of life is new: it counts as alive for nearly as long as it can. */
+  const isFresh = (owner: string) =>
+    eventually(async () => {
+      const aliveUntil = -Number(await rig.admin.zscore(LINE, `alive:${owner}`))
+      return aliveUntil - (await rig.now()) > 2 * RESYNC_MS - 100
+    })
   const java = own(() => new JavaClient(rig.admin))
 
   beforeEach(async () => {
@@ -47,16 +55,14 @@ describe('a plain lock for which a Java thread waits', () => {
   })
 
   it('is announced at once, when the waiter in front of it was killed (I4)', async () => {
-    const first = await worker()
+    const first = await worker(RARE_MS)
     first.call('acquire', NAME).catch(() => undefined)
     await stands(1)
     const heard = await message(CHANNEL)
     await first.kill()
     await eventually(async () => (await rig.listeners(CHANNEL)) === 1)
-    const before = performance.now()
     await holder.release()
     expect(await heard()).toBe('0')
-    expect(performance.now() - before).toBeLessThan(2 * RESYNC_MS - 100)
     expect(await java.acquire(NAME)).toBeNull()
     await java.unlock(NAME)
   })
@@ -71,8 +77,9 @@ describe('a plain lock for which a Java thread waits', () => {
     await killed.kill()
     // The number of listeners is that of waiters: the stopped one, and Java instead of the dead one.
     await eventually(async () => (await rig.listeners(CHANNEL)) === 2)
-    await stopped.pause()
     const [inFront] = await lineUp()
+    await isFresh(inFront!)
+    await stopped.pause()
     await holder.release()
     expect(Object.keys(await rig.admin.hgetall(NAME))).toEqual([inFront])
     expect(await heard()).toBe('0')
@@ -102,6 +109,7 @@ describe('a plain lock for which a Java thread waits', () => {
     const stopped = await worker()
     const first = stopped.call('acquire', NAME)
     await stands(1)
+    await isFresh((await lineUp())[0]!)
     await stopped.pause()
     expect(await holder.release()).toBe('released')
     const heard = await message(CHANNEL, 5_000)
@@ -125,7 +133,7 @@ describe('a fair lock for which a Java thread waits', () => {
   })
 
   it('calls it up at once, when the waiter in front of it was killed (I4)', async () => {
-    const first = await worker()
+    const first = await worker(RARE_MS)
     first.call('acquireFair', NAME).catch(() => undefined)
     await eventually(async () => (await line.length()) === 1)
     expect(await java.acquire()).not.toBeNull()
@@ -133,10 +141,8 @@ describe('a fair lock for which a Java thread waits', () => {
     const before = await inboxes()
     await first.kill()
     await eventually(async () => (await inboxes()) < before)
-    const released = performance.now()
     await holder.release()
     expect(await heard()).toBe('0')
-    expect(performance.now() - released).toBeLessThan(2 * RESYNC_MS - 100)
     expect(await java.acquire()).toBeNull()
     await java.unlock()
   })

@@ -5,7 +5,7 @@ import { rename, renameScript } from '../../../src/scripts/lock.js'
 import { nextEvent, outcomeOf } from '../support/outcomes.js'
 import { heldAndAwaited, passer, type Passer } from '../support/passing.js'
 import { runsOf } from '../support/requests.js'
-import { eventually, soon, useRig } from '../support/rig.js'
+import { eventually, signalled, soon, useRig } from '../support/rig.js'
 
 const NAME = 'order:42'
 
@@ -21,7 +21,7 @@ async function passed(
   // Otherwise ioredis sends it again, and nothing is unknown.
   const connection = rig.connection({ autoResendUnfulfilledCommands: false }, proxy)
   // Half a second on the clock of the wall.
-  const client = await passer(rig, { commandTimeout: 5 }, connection)
+  const client = await passer(rig, { commandTimeout: 0.5 }, connection)
   const { hold: first, waiting } = await heldAndAwaited(rig, client, NAME)
   const fault = prepare(proxy)
   await first.release()
@@ -72,11 +72,13 @@ describe.each([
 })
 
 it('a rename that comes late changes nothing, whoever has the lock then (I1)', async () => {
-  const { next, fault } = await passed((proxy) => proxy.copyLate(isRename, 150))
+  const taken = signalled()
+  const { next, fault } = await passed((proxy) => proxy.copyLate(isRename, taken.promise))
   await eventually(async () => next.owner in (await owners()))
   await next.release()
   const others = await rig.client()
   const other = await others.getLock(NAME).acquire()
+  taken.resolve()
   await soon(fault.happened)
   await rig.admin.ping()
   expect(await owners()).toEqual({ [other.owner]: '1' })

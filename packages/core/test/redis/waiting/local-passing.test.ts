@@ -251,6 +251,8 @@ describe('those who wait elsewhere', () => {
     const work = async (who: string, holding: Promise<Hold>) => {
       const hold = await holding
       order.push(who)
+      // On a clock that is slow, those here would stand back for seconds.
+      if (who === 'there') client.clock.skip(5)
       await hold.release()
     }
     const { hold, waiting } = await heldAndAwaited(rig, client, NAME)

@@ -62,14 +62,15 @@ describe('an unlock that races with a subscription', () => {
   it('an unlock that races with a subscription, and comes before it, after the refusal: the waiter tries again when it is confirmed (I4)', async () => {
     const { proxy, locks: waiting } = await rig.proxied({ resyncInterval: NEVER_MS })
     await new JavaClient(rig.admin).hold(NAME, NEVER_MS)
-    proxy.delay(100)
+    proxy.delay(300)
     await rig.server.resetStats()
     const wait = waiting.getLock(NAME).acquire()
-    // Refused, which the client hears 100 ms later, and its SUBSCRIBE is here 100 ms after that.
+    // Refused, which the client hears 300 ms later, and its SUBSCRIBE is here 300 ms after that.
     await eventually(async () => (await rig.server.commandStats()).has('evalsha'))
     const results = await rig.admin.multi().del(NAME).publish(CHANNEL, '0').exec()
     const heardBy = results?.[1]?.[1]
     expect(heardBy).toBe(0)
+    proxy.delay(0)
     expect(await (await soon(wait)).release()).toBe('released')
   })
 
