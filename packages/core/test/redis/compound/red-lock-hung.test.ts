@@ -151,7 +151,7 @@ describe('RedLock of three nodes, of which one does not answer in time', () => {
     await lock.withLock(() => undefined)
     const vote = await other[1]!.getLock(NAME).acquire()
     await nodes.at(2).server.pause()
-    const error = await failureOf(lock.acquire({ waitMs: 600 }))
+    const error = await failureOf(lock.acquire({ waitMs: 1_500 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect((error as Error).message).toMatch(
       /: no known holder, other contenders have nodes: node 0 acquired; node 1 is held by /,

@@ -6,11 +6,11 @@ import { exclusive, ticksOf } from '../../../src/entries/schedule/index.js'
 import { eventually, redisUrl, useRig } from '../support/rig.js'
 
 const TICKS = 30
-const PERIOD_MS = 150
-// A machine that is busy with other tests stands still for half a second now and then.
-const LEASE_MS = 1_000
+const PERIOD_MS = 300
+// A machine that is busy with other tests stands still for a second now and then.
+const LEASE_MS = 2_000
 // Ahead by half a period, right, behind by half a period, and behind by more than two.
-const SKEWS = [70, 0, -70, -350]
+const SKEWS = [140, 0, -140, -700]
 const KILLED_AT = [8, 17]
 
 describe('a schedule in four processes', () => {

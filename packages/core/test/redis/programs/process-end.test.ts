@@ -19,8 +19,8 @@ describe.each(['ioredis', 'node-redis'])('a process whose connection of %s LockC
     'a lock that had to be waited for': `const hold = await lock.acquire()
       const second = lock.withLock(() => undefined); await hold.release(); await second`,
     'a wait in vain': `const hold = await lock.acquire()
-      await locks.run(() => lock.tryLock(50)); await hold.release()`,
-    'a lease that ends': "locks.on('lost', () => undefined); await lock.acquire({ leaseMs: 300 })",
+      await locks.run(() => lock.tryLock(500)); await hold.release()`,
+    'a lease that ends': "locks.on('lost', () => undefined); await lock.acquire({ leaseMs: 1_000 })",
     'a permit': `const permits = locks.getSemaphore(lock.name + ':permits')
       await permits.trySetPermits(1); await permits.withPermits(() => undefined)`,
   }
