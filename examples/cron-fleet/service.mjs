@@ -9,12 +9,12 @@ const [name, scheduler] = process.argv.slice(2)
 // A killed process keeps the others out for this long.
 const locks = await LockClient.connect(process.env.REDIS_URL, {
   clientName: name,
-  lockWatchdogTimeout: 1_500,
+  lockWatchdogTimeout: 2_500,
 })
 
 const report = exclusive('cron-fleet', { locks, atMostForMs: 10_000 }, async ({ tick, missed, signal }) => {
   process.send({ ran: tick.getTime(), missed: missed.map((each) => each.getTime()) })
-  await sleep(200, undefined, { signal }) // the work
+  await sleep(600, undefined, { signal }) // the work
 })
 
 // The latest tick of croner: it looks for those before a whole second.

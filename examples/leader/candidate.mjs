@@ -4,7 +4,10 @@ import { getElection } from '@holdfast/core/election'
 
 const [name] = process.argv.slice(2)
 // A killed leader keeps the next one out for this long.
-const locks = await LockClient.connect(process.env.REDIS_URL, { clientName: name, lockWatchdogTimeout: 900 })
+const locks = await LockClient.connect(process.env.REDIS_URL, {
+  clientName: name,
+  lockWatchdogTimeout: 2_500,
+})
 const election = getElection(locks, 'leader-example', { data: { pid: process.pid } })
 
 // The clock that all processes of a machine share.
