@@ -12,7 +12,7 @@ import { COMMANDS, SCENARIOS_RUN_ELSEWHERE, SCRIPTS } from './smokes/commands.mj
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 // They wait for most of their time, but on a machine that is busy leases end rightly.
 const JOBS = Math.min(4, availableParallelism() + 1)
-const LONGEST_MS = 180_000
+const LONGEST_MS = 400_000
 // One that does not end then is killed, or this would wait for it without a limit.
 const LONGEST_END_MS = 15_000
 const USAGE = `Usage: node scripts/smokes.mjs [--jobs N] [TEXT ...]

@@ -104,7 +104,7 @@ describe.each(pairings)('%s has it, %s wants it', (holding, wanting) => {
       const { to: taken } = await hold('lock', { lease: 600 })
       const { to } = await want('lock')
       expect(to - taken).toBeGreaterThan(500)
-      expect(to - taken).toBeLessThan(3_000)
+      expect(to - taken).toBeLessThan(6_000)
       await want('unlock')
       await expectLost(hold('unlock'), row)
       note(row, 'lease of 600 ms ends', `${(to - taken).toFixed(0)} ms`)
@@ -152,7 +152,7 @@ describe.each(pairings)('%s is killed with it, %s wants it', (holding, wanting) 
     const killedAt = Number(process.hrtime.bigint()) / 1e6
     for (const [i, wait] of waits.entries()) {
       const { to } = await wait
-      expect(to - killedAt).toBeLessThan(WATCHDOG_MS + 1_500)
+      expect(to - killedAt).toBeLessThan(WATCHDOG_MS + 3_000)
       matrix.note(`${rows[i]!.name}, ${holding} → ${wanting}`, 'SIGKILL', `${(to - killedAt).toFixed(0)} ms`)
       await waiter.call(`w${i}`, 'unlock', rows[i]!.wanted, names[i]!)
     }
