@@ -16,18 +16,20 @@ const holder = own(async () => line.lockOf(await rig.client()).acquire())
 const client = (options = {}) => rig.client({ resyncInterval: HEARTBEAT_MS, ...options })
 
 /** A client whose heart beats when the test says so: to Redis a process that stands still. */
-async function stillClient() {
+async function stillClient(resyncInterval = HEARTBEAT_MS) {
   const clock = new ManualClock()
-  const locks = await client({ runtime: clock })
-  const beat = () => clock.advance(HEARTBEAT_MS)
+  const locks = await client({ runtime: clock, resyncInterval })
+  const beat = () => clock.advance(resyncInterval)
   return { locks, beat }
 }
 
 describe('a client that was taken for dead', () => {
   it('comes back to its place, also when another of its waiters spoke first (I10)', async () => {
-    const still = await stillClient()
+    const still = await stillClient(20_000)
     const early = await line.join('early', still.locks)
-    const later = await line.join('later', await client())
+    const later = await line.join('later', await client({ resyncInterval: 600 }))
+    // Redis counts a client as dead that has been silent for too long.
+    await rig.admin.hset(line.keys.heartbeats, still.locks.clientId, '1 1')
     await eventually(async () => !(await line.owners()).includes(early.owner))
 
     const last = await line.join('last', still.locks)

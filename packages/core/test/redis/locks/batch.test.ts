@@ -5,6 +5,8 @@ import { SlowClock } from '../support/slow-clock.js'
 import { describe, it, own, useRig } from '../support/together.js'
 
 const rig = useRig({ redis: 'test' })
+/** Nothing is sent again because a busy machine is slow. */
+const PATIENT = { commandTimeout: 10_000 }
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
 const acquireAll = (locks: LockClient, all: readonly string[]): Promise<Hold[]> =>
@@ -23,7 +25,7 @@ const isBatch = (request: Buffer): boolean => request.includes(batchScript.sha1)
 
 /** Clients load scripts at their first use: what is counted afterwards is the rule. */
 async function warmedUp(options: LockClientOptions = {}): Promise<LockClient> {
-  const locks = await rig.client(options)
+  const locks = await rig.client({ ...PATIENT, ...options })
   await locks.getLock('warm').withLock(() => undefined)
   await releaseAll(await acquireAll(locks, names(2)))
   await scriptsSince()
@@ -54,7 +56,7 @@ describe('transitions of one turn', () => {
     [3, 3],
     [64, 1],
   ])('travel at most %i together, as commandBatchSize says', async (commandBatchSize, scripts) => {
-    const locks = await rig.client({ commandBatchSize })
+    const locks = await rig.client({ ...PATIENT, commandBatchSize })
     // `connect` asked, to know whether scripts are allowed.
     await scriptsSince()
     const holds = await acquireAll(locks, names(8))
@@ -95,7 +97,7 @@ describe('transitions of one turn', () => {
   })
 
   it('leave in one write where each is a command of its own', async () => {
-    const locks = await rig.client({ commandBatchSize: 1 })
+    const locks = await rig.client({ ...PATIENT, commandBatchSize: 1 })
     await locks.getLock('warm').withLock(() => undefined)
     const reads = async (): Promise<number> =>
       Number(/total_reads_processed:(\d+)/.exec(await rig.admin.info('stats'))?.[1])

@@ -42,7 +42,7 @@ describe("a client with interop: 'none'", () => {
 
   it('grants it to one that has waited for longer than a short life', async () => {
     const hold = await locks.getLock(NAME).acquire()
-    const shortLived = await client({ lockWatchdogTimeout: 200 })
+    const shortLived = await client({ lockWatchdogTimeout: 600 })
     const { waiting } = await waitBehind(rig, NAME, () => shortLived.getLock(NAME).acquire())
     await stands()
     const aliveUntil = async (): Promise<number> => {
@@ -50,7 +50,7 @@ describe("a client with interop: 'none'", () => {
       return -Number(until ?? Number.NaN)
     }
     const atFirst = await aliveUntil()
-    await eventually(async () => (await aliveUntil()) > atFirst + 200)
+    await eventually(async () => (await aliveUntil()) > atFirst + 600)
     await hold.release()
     expect(await (await soon(waiting)).release()).toBe('released')
     await eventually(async () => Object.keys(await rig.contents()).length === 0)

@@ -247,10 +247,15 @@ describe('the event waiting', () => {
   })
 
   it('the event waiting of a fair lock after a threshold: the place in the queue', async () => {
-    const client = await rig.client({ waitingThreshold: 50 })
+    const clock = new ManualClock()
+    const client = await rig.client({ waitingThreshold: 50, resyncInterval: 20_000, runtime: clock })
     const heard = heardBy(client)
     const hold = await locks.getFairLock(NAME).acquire()
     const waits = [client.getFairLock(NAME).acquire(), client.getFairLock(NAME).acquire()]
+    await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 2)
+    // Behind the refusals.
+    await client.getFairLock(NAME).isLocked()
+    await clock.advance(50)
     await eventually(() => heard.length === 2)
     expect(heard.map(({ placeInLine }) => placeInLine).sort()).toEqual([1, 2])
     await hold.release()

@@ -155,14 +155,14 @@ describe('a mistake of a stranger is told of, once, with what to do instead', ()
             await new Promise((resolve) => signal.addEventListener('abort', resolve))
             console.log('aborted')
           })`,
-          { env: { REDIS_URL: server.url }, client: { lockWatchdogTimeout: 1_500 } },
+          { env: { REDIS_URL: server.url }, client: { lockWatchdogTimeout: 2_400 } },
         )
         await program.said(/inside/)
         await server.kill()
         expect(await program.ended()).toBe(1)
         expect(program.stdout).toContain('aborted')
         expect(program.stderr).toMatch(
-          /LockLostError: Lock "a" was lost: renewals failed, and its lease of 1500 ms[^]*Stop the work/,
+          /LockLostError: Lock "a" was lost: renewals failed, and its lease of 2400 ms[^]*Stop the work/,
         )
         expect(program.warnings('HOLDFAST_LOST')).toBe(0)
       }))
