@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import { Cluster, Redis } from 'ioredis'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
@@ -8,6 +9,7 @@ import { endConnection } from '../../../src/redis/ioredis/client.js'
 import { OwnNodeRedis } from '../../../src/redis/node-redis/client.js'
 import { atOnce } from '../support/at-once.js'
 import { onNodeRedis } from '../support/carrier.js'
+import { outcomeOf } from '../support/outcomes.js'
 import { eventually, soon } from '../support/rig.js'
 import { useTlsRig } from '../support/tls-rig.js'
 
@@ -151,8 +153,14 @@ describe('connect() fails at once, and says why', () => {
     // An alert, fatal, "internal error": as a proxy that has no certificate yet.
     const alert = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50])
     const port = await portOf((socket) => socket.once('data', () => socket.end(alert)))
-    const options = { unavailableTimeoutMs: 300 }
-    const error = await failureOf(() => LockClient.connect(open({ port, tls: true }), options))
+    const client = open({ port, tls: true })
+    const [clock, failed] = [new ManualClock(), once(client, 'error')]
+    // The time is over when the client has been told why.
+    const connecting = LockClient.connect(client, { runtime: clock, unavailableTimeoutMs: 300 })
+    connecting.catch(() => undefined)
+    await soon(failed.catch(() => undefined))
+    await clock.advance(300)
+    const error = await failureOf(() => connecting)
     expect(error).toMatchObject({ outcome: 'not-sent', transient: true })
     expect(error.message).toMatch(/^No connection to Redis within 300 ms: .*alert internal error/)
   })
@@ -205,9 +213,19 @@ describe('a wait that ends while Redis is down', () => {
       ...{ connectionName: rig.connectionName, retryStrategy: () => 20, disconnectTimeout: 50 },
     })
     rig.atEnd(() => endConnection(redis))
+    await once(redis, 'ready')
     return rig.connect(redis, options)
   }
   const refused = () => ({ code: 'ECONNREFUSED', port: rig.server.port })
+  /** The error of a single try, once its client knows that nobody listens any more. */
+  const knownRefused = async (locks: LockClient): Promise<unknown> => {
+    let error: unknown
+    await eventually(async () => {
+      error = await outcomeOf(locks.getLock(NAME).tryLock())
+      return ((error as Error).cause as { code?: string } | undefined)?.code === 'ECONNREFUSED'
+    })
+    return error
+  }
 
   const calls: Record<string, (locks: LockClient) => Promise<unknown>> = {
     'lock()': (locks) => locks.getLock(NAME).lock(),
@@ -231,6 +249,7 @@ describe('a wait that ends while Redis is down', () => {
       })
     }
     await rig.server.kill()
+    await Promise.all(waits.map(({ locks }) => knownRefused(locks)))
     await atOnce(waits, async ({ call, locks }) => {
       const startedAt = performance.now()
       const outcome = await soon(call(locks)).catch((error: unknown) => error)
@@ -250,8 +269,7 @@ describe('a wait that ends while Redis is down', () => {
   it('a try has the reason, too', async () => {
     const locks = await silentClient({ commandTimeout: 300 })
     await rig.server.kill()
-    const error = await soon(locks.getLock(NAME).tryLock()).catch((reason: unknown) => reason)
-    expect(error).toMatchObject({ outcome: 'not-sent', cause: refused() })
+    expect(await knownRefused(locks)).toMatchObject({ outcome: 'not-sent', cause: refused() })
     await rig.server.restart()
   })
 

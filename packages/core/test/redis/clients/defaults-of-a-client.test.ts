@@ -4,6 +4,7 @@ import { backgroundRuntime, type Clock } from '../../../src/runtime/runtime.js'
 import { getShare } from '../../../src/entries/share/index.js'
 import { eventually, signalled, sleep, useRig } from '../support/rig.js'
 import { exclusiveKinds } from '../support/lock-kinds.js'
+import { waitBehind } from '../support/outcomes.js'
 import { SlowClock } from '../support/slow-clock.js'
 import { useWarnings } from '../support/warnings.js'
 
@@ -103,7 +104,9 @@ describe('a wait without a limit', () => {
     const holder = await rig.client({ clientName: 'the-holder' })
     const locks = await quick()
     const hold = await holder.getLock(rig.name()).acquire()
-    const waits = [1, 2].map(() => locks.getLock(rig.name()).acquire())
+    // The minute begins when the first sleeps, which knows the holder by then.
+    const { waiting } = await waitBehind(rig, rig.name(), () => locks.getLock(rig.name()).acquire())
+    const waits = [waiting, locks.getLock(rig.name()).acquire()]
     await eventually(() => warnings.of(CODE).length > 0)
     const [warning, ...more] = await warnings.delivered(CODE)
     expect(more).toEqual([])

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import { execFile } from 'node:child_process'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -64,11 +65,12 @@ describe('what is published', () => {
     const hold = await lock.acquire()
     seen.clear()
     expect(await other.tryAcquire()).toBeNull()
-    await expect(other.acquire({ waitMs: 300 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
     const reason = new Error('enough')
     const abort = new AbortController()
     const aborted = other.acquire({ signal: abort.signal })
     await eventually(() => seen.calls.at(-1)?.phase === 'parked')
+    // Behind a caller that was refused: the end of its wait needs no answer.
+    await expect(other.acquire({ waitMs: 20 })).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
     abort.abort(reason)
     await expect(aborted).rejects.toBe(reason)
     await harness.admin.set(harness.name('text'), 'no lock', 'PX', 10_000)
@@ -116,20 +118,25 @@ describe('what is published', () => {
   })
 
   it('what is published of a renewal, is what came of it and the trust that was left', async () => {
-    const client = await harness.client({ lockWatchdogTimeout: 600 })
+    // Time passes when the test says so: no lease ends, and no command is given up, while the machine is busy.
+    const clock = new ManualClock()
+    const limits = { commandTimeout: 60_000, unavailableTimeoutMs: 60_000 }
+    const client = await harness.client({ runtime: clock, lockWatchdogTimeout: 30_000, ...limits })
     client.on('lost', () => undefined)
     const hold = await client.getLock(harness.name()).acquire()
     const permits = client.getPermitExpirableSemaphore(harness.name('permits'))
     await permits.trySetPermits(1)
     const permit = await permits.acquirePermit({ renew: true })
+    await clock.advance(10_000)
     await eventually(() => new Set(seen.renewals.map(({ owner }) => owner)).size === 2)
     expect(seen.renewals.map(({ outcome }) => outcome)).toEqual(seen.renewals.map(() => 'renewed'))
     expect(new Set(seen.renewals.map(({ kind }) => kind))).toEqual(new Set(['reentrant', 'permit']))
     for (const { marginMs } of seen.renewals) {
       expect(marginMs).toBeGreaterThan(0)
-      expect(marginMs).toBeLessThanOrEqual(400)
+      expect(marginMs).toBeLessThanOrEqual(20_000)
     }
     await harness.admin.del(harness.name())
+    await clock.advance(10_000)
     await eventually(() => hold.isLost)
     const ofHold = seen.renewals.filter(({ owner }) => owner === hold.owner)
     expect(ofHold.at(-1)).toMatchObject({ outcome: 'lost' })
@@ -227,10 +234,15 @@ describe('subscribers', () => {
       return performance.now()
     }
     const lock = (await harness.client({ runtime: { ...systemRuntime, now } })).getLock(harness.name())
+    /** The least of some: a timer of the client may look meanwhile. */
     const looksOf = async (): Promise<number> => {
-      const before = looks
-      await (await lock.acquire()).release()
-      return looks - before
+      const counts: number[] = []
+      for (let i = 0; i < 3; i += 1) {
+        const before = looks
+        await (await lock.acquire()).release()
+        counts.push(looks - before)
+      }
+      return Math.min(...counts)
     }
     await looksOf()
     const alone = await looksOf()

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { eventually, useRig } from '../support/rig.js'
 
-const LEASE_MS = 1_200
+const LEASE_MS = 3_000
 const rig = useRig()
 
 // That of node-redis ends idle connections too.

@@ -127,7 +127,7 @@ describe('a query that starts when it is awaited, as of Knex, Drizzle and Prisma
           then: (done: (rows: string) => void, failed: (error: unknown) => void) => {
             seen.push(outside === locks.currentThreadId)
             return lock
-              .withLock(() => lock.isLocked(), { waitMs: 2_000 })
+              .withLock(() => lock.isLocked(), { waitMs: 20_000 })
               .then((isLocked) => {
                 seen.push(isLocked)
                 done('rows')

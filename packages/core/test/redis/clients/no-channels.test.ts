@@ -3,6 +3,7 @@ import type { LockClient, LockClientOptions } from '../../../src/index.js'
 import { getElection } from '../../../src/entries/election/index.js'
 import { getShare } from '../../../src/entries/share/index.js'
 import { handOver } from '../../../src/entries/travel/index.js'
+import { scriptsRunBy } from '../support/carrier.js'
 import { lockKinds } from '../support/lock-kinds.js'
 import { eventually, soon, useRig } from '../support/rig.js'
 import { useWarnings } from '../support/warnings.js'
@@ -40,13 +41,19 @@ describe('a user who may not publish', () => {
     async (get) => {
       const abort = new AbortController()
       const holder = await mute()
-      const others = await rig.client({ resyncInterval: 30_000 })
+      const connection = rig.connection()
+      const sent = scriptsRunBy(connection)
+      const others = await rig.client({ resyncInterval: 30_000 }, connection)
       const hold = await holder[get]('x').acquire()
+      const before = sent().length
       const waiting = others[get]('x').acquire({ signal: abort.signal })
       const ended = expect(waiting).rejects.toThrow()
       await eventually(
         async () => (await rig.admin.exists('holdfast:line:{x}', 'redisson_lock_queue:{x}')) > 0,
       )
+      // A plain waiter tries once more when it has subscribed. Then behind the answer to that.
+      await eventually(() => sent().length >= before + (get === 'getLock' ? 2 : 1))
+      await others[get]('x').isLocked()
       expect(await hold.release()).toBe('released')
       expect(await rig.admin.exists('x')).toBe(0)
       abort.abort()

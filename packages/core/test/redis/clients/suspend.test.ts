@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { ManualClock } from '@holdfast/faults/harness'
 import { backgroundRuntime, type Clock } from '../../../src/runtime/runtime.js'
 import { belief, BELIEVES, KNOWS_BETTER, nextEvent, nextLoss } from '../support/outcomes.js'
 import { eventually, soon, useRig } from '../support/rig.js'
@@ -95,15 +96,18 @@ describe('a machine that was suspended', () => {
   })
 
   it('trusts nothing as long as Redis is silent, and loses it when its trust would have ended (I1, I3)', async () => {
-    const { clock, locks } = await sleepyClient({ lockWatchdogTimeout: 1_200, commandTimeout: 200 })
+    const clock = new ManualClock()
+    const locks = await rig.client({ runtime: clock, lockWatchdogTimeout: 30_000, commandTimeout: 1_000 })
     const hold = await locks.getLock(NAME).acquire()
     const failed = nextEvent(locks, 'renewal-failed')
     const told = nextLoss(locks)
     await rig.server.pause()
-    clock.suspend(HOUR_MS)
+    clock.stepWall(HOUR_MS)
     expect(belief(hold)).toEqual(SUSPECTS)
+    await clock.advance(12_000)
     await failed
     expect(belief(hold)).toEqual(SUSPECTS)
+    await clock.advance(18_000)
     expect((await told).event).toMatchObject({ owner: hold.owner, error: { reason: 'expired' } })
     rig.server.resume()
     expect(await hold.release()).toBe('lost')

@@ -45,7 +45,7 @@ export class Place {
 
   async start(): Promise<void> {
     if (this.kind === 'cluster') {
-      this.cluster = await RedisCluster.start({ replicasPerPrimary: 0, nodeTimeoutMs: 1_000 })
+      this.cluster = await RedisCluster.start({ replicasPerPrimary: 0, nodeTimeoutMs: 15_000 })
     } else if (this.kind === 'sentinel') {
       this.group = await RedisSentinels.start({ replicas: 1, sentinels: 1 })
     }
