@@ -13,19 +13,19 @@ const IMPATIENT = { maxRedirections: 2, retryDelayOnTryAgain: 1 }
 
 /** Nobody waits in the queue here: what one attempt meets is all that its caller hears. */
 describe('one attempt, while the slot of its lock moves', () => {
-  const rig = useClusterRig({ replicasPerPrimary: 1 })
+  const rig = useClusterRig({ replicasPerPrimary: 1, nodeTimeoutMs: 15_000 })
 
   /** So many scripts have been served or refused by now that callers have met what the slot is like. */
   const isMet = async (): Promise<void> => {
     let sent = 0
     await rig.scriptsSent()
-    await eventually(async () => (sent += await rig.scriptsSent()) >= ENOUGH_SCRIPTS)
+    await eventually(async () => (sent += await rig.scriptsSent()) >= ENOUGH_SCRIPTS, 15_000)
   }
 
   it.each<[string, LockClientOptions, Record<string, unknown>]>([
     ['', {}, {}],
     [', on a Cluster that follows little', {}, IMPATIENT],
-    [', with acks', { replicas: { acks: 1, timeoutMs: 1_000 } }, {}],
+    [', with acks', { replicas: { acks: 1, timeoutMs: 15_000 } }, {}],
   ])('is answered%s', async (_, options, clusterOptions) => {
     const locks = await rig.client({ ...options, commandTimeout: 20_000 }, rig.connection(clusterOptions))
     const failures: unknown[] = []
@@ -50,7 +50,7 @@ describe('one attempt, while the slot of its lock moves', () => {
       await isMet()
       await migration.finish()
       taken.clear()
-      await eventually(() => taken.size === NAMES.length)
+      await eventually(() => taken.size === NAMES.length, 15_000)
     }
     isOver = true
     await Promise.all(callers)
@@ -75,7 +75,7 @@ describe('one attempt, while the slot of its lock moves', () => {
   })
 
   it('one attempt is served where it is while its slot moves, with acks', async () => {
-    const locks = await rig.client({ replicas: { acks: 1, timeoutMs: 1_000 } })
+    const locks = await rig.client({ replicas: { acks: 1, timeoutMs: 15_000 }, commandTimeout: 20_000 })
     const hold = await locks.getLock(NAME).acquire({ leaseMs: 60_000 })
     const migration = await rig.cluster.beginMigration(rig.slotOf(NAME), await rig.anotherPrimary(NAME))
     await migration.moveKeys()

@@ -3,7 +3,7 @@ import { getElection } from '../../../src/entries/election/index.js'
 import { InvalidArgumentError, type LockClient, type LockTimeoutError } from '../../../src/index.js'
 import { exclusive } from '../../../src/entries/schedule/index.js'
 import { getShare } from '../../../src/entries/share/index.js'
-import { nextLoss, outcomeOf } from '../support/outcomes.js'
+import { nextLoss, outcomeOf, renewed } from '../support/outcomes.js'
 import { useClusterRig } from '../support/cluster-rig.js'
 import { lockKinds } from '../support/lock-kinds.js'
 import { eventually, own, signalled, soon } from '../support/rig.js'
@@ -15,7 +15,7 @@ const CHANNEL = `redisson_lock__channel:{${NAME}}`
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `order:${i}`)
 
 describe('on a Redis Cluster', () => {
-  const rig = useClusterRig({ replicasPerPrimary: 0 })
+  const rig = useClusterRig({ replicasPerPrimary: 0, nodeTimeoutMs: 15_000 })
   const one = own(() => rig.client())
   const other = own(() => rig.client())
 
@@ -193,13 +193,14 @@ describe('on a Redis Cluster', () => {
   })
 
   it('leases are renewed slot by slot, and one that is gone harms no other', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 900 })
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000 })
     const all = [...names(20), ...names(20).map((name) => `{tenant}:${name}`)]
     const holds = await Promise.all(all.map((name) => locks.getLock(name).acquire()))
     const told = nextLoss(locks)
     await (await rig.primaryOf('order:7')).command('DEL', 'order:7')
-    expect((await told).event).toMatchObject({ lockName: 'order:7', error: { reason: 'gone' } })
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const others = holds.filter(({ lockName }) => lockName !== 'order:7')
+    const [{ event }] = await Promise.all([told, ...others.map(renewed)])
+    expect(event).toMatchObject({ lockName: 'order:7', error: { reason: 'gone' } })
     expect(holds.filter((hold) => hold.isLost)).toHaveLength(1)
     const outcomes = await Promise.all(holds.map((hold) => hold.release()))
     expect(outcomes.filter((outcome) => outcome !== 'released')).toEqual(['lost'])

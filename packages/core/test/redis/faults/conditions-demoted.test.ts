@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { RedisServer } from '@holdfast/faults/harness'
+import { ManualClock, RedisServer } from '@holdfast/faults/harness'
 import { belief, BELIEVES, lostAt, nextEvent, waitBehind } from '../support/outcomes.js'
 import { eventually, soon, useRig } from '../support/rig.js'
 import { Stalls } from '../support/stalls.js'
@@ -15,7 +15,7 @@ describe('a primary that is demoted for a while', () => {
   const promote = (): Promise<unknown> => rig.server.command('REPLICAOF', 'NO', 'ONE')
 
   it('its refusal ends all trust before its caller hears of it, until a primary has confirmed the hold (I1)', async () => {
-    const locks = await rig.client(impatient)
+    const locks = await rig.client({ ...impatient, commandTimeout: 10_000 })
     const hold = await locks.getLock(NAME).acquire()
     await demote()
     expect(belief(hold)).toEqual(BELIEVES)
@@ -32,16 +32,16 @@ describe('a primary that is demoted for a while', () => {
   })
 
   it('longer than the lease: lost before it ends, and the waiter gets the lock after (I1, I3)', async () => {
-    const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 900 })
+    const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 1_500 })
     const others = await rig.client(impatient)
     const hold = await locks.getLock(NAME).acquire()
     const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire({ waitMs: 10_000 }))
-    await hold.extend(900)
+    await hold.extend(1_500)
+    const [stalls, lost] = [new Stalls(), lostAt(hold)]
+    await demote()
+    // From here on no renewal makes it longer.
     const lookedAt = performance.now()
     const leaseEndsAt = lookedAt + (await rig.admin.pttl(NAME))
-    const stalls = new Stalls()
-    const lost = lostAt(hold)
-    await demote()
     expect(await lost).toBeLessThan(leaseEndsAt + stalls.end())
     expect(hold.signal.reason).toMatchObject({ code: 'LOCK_LOST', reason: 'expired' })
     await promote()
@@ -56,12 +56,14 @@ describe('a primary that is demoted for a while', () => {
     try {
       await rival.command('HSET', NAME, 'somebody~1:7', 1)
       await rival.command('PEXPIRE', NAME, 60_000)
-      const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 3_000 })
+      const clock = new ManualClock()
+      const locks = await rig.client({ ...impatient, runtime: clock })
       const hold = await locks.getLock(NAME).acquire()
       const lost = nextEvent(locks, 'lost')
       await rig.server.command('REPLICAOF', rival.host, rival.port)
       await eventually(async () => (await rig.admin.hexists(NAME, 'somebody~1:7')) === 1)
       await promote()
+      await clock.advance(10_000)
       expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'gone' } })
       expect(await hold.release()).toBe('lost')
       expect(await rig.admin.hgetall(NAME)).toEqual({ 'somebody~1:7': '1' })

@@ -55,8 +55,9 @@ describe('a Redis that refuses to write for a while', () => {
     ['MASTERDOWN', noPrimary],
     ['MISCONF', noSnapshot],
   ])('%s: told as REDIS_UNAVAILABLE; releases, waits and holds outlast it', async (code, refuse) => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000, resyncInterval: 200 })
-    const others = await rig.client({ resyncInterval: 200 })
+    const options = { commandTimeout: 10_000, resyncInterval: 200 }
+    const locks = await rig.client({ ...options, lockWatchdogTimeout: 4_500 })
+    const others = await rig.client(options)
     const failed = nextEvent(locks, 'renewal-failed')
     const [hold, leaving] = [await locks.getLock(NAME).acquire(), await locks.getLock('leaving').acquire()]
     const { waiting } = await waitBehind(rig, 'leaving', () => others.getLock('leaving').acquire())
@@ -67,7 +68,7 @@ describe('a Redis that refuses to write for a while', () => {
       () => others.getLock(NAME).tryLock(),
       () => others.getLock(NAME).isLocked(),
       () => others.getLock('free').tryLock(),
-      () => others.getLock('free').tryLock(200),
+      () => others.getLock('free').tryLock(1_000),
       () => others.getLock('free').isLocked(),
       () => hold.verify(),
       () => locks.getLock(NAME).forceUnlock(),
@@ -82,7 +83,7 @@ describe('a Redis that refuses to write for a while', () => {
 
     expect(await soon(releasing)).toBe('released')
     expect(await (await soon(waiting)).release()).toBe('released')
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 4_000)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')

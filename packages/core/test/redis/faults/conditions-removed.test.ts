@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals'
-import type { RedisServer } from '@holdfast/faults/harness'
+import { ManualClock, type RedisServer } from '@holdfast/faults/harness'
 import { LockLostError, LockTimeoutError, NotLockOwnerError } from '../../../src/index.js'
 import { lostAt, nextLoss, outcomeOf, waitBehind } from '../support/outcomes.js'
 import { JavaClient } from '../support/java-client.js'
 import { eventually, soon } from '../support/rig.js'
+import { SlowClock } from '../support/slow-clock.js'
 import { Stalls } from '../support/stalls.js'
 import { describe, it, useRig } from '../support/together.js'
 
@@ -54,24 +55,31 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
   const rig = useRig()
 
   it('a lock whose time to live somebody took away (PERSIST) of a watched hold: the next renewal sets it again, and nothing is lost (I6)', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 1_500 })
+    const clock = new ManualClock()
+    const locks = await rig.client({ runtime: clock, commandTimeout: 60_000 })
     const hold = await locks.getLock(NAME).acquire()
     expect(await rig.admin.persist(NAME)).toBe(1)
     await hold.verify()
-    const refused = await outcomeOf((await rig.client()).getLock(NAME).acquire({ waitMs: 1 }))
+    // The first answer has 250 ms by that clock, which is slow.
+    const brief = await rig.client({ runtime: new SlowClock(true) })
+    const refused = await outcomeOf(brief.getLock(NAME).acquire({ waitMs: 0.01 }))
     expect(refused).toBeInstanceOf(LockTimeoutError)
     expect(refused).toMatchObject({ holder: { owner: hold.owner, leaseLeftMs: -1 } })
+    await clock.advance(10_000)
     await eventually(async () => (await rig.admin.pttl(NAME)) > 0)
     expect(hold.signal.aborted).toBe(false)
     expect(await hold.release()).toBe('released')
   })
 
   it('a lock whose time to live somebody took away (PERSIST) of a fixed lease: it ends all the same, and so does the wait behind it (I3)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
-    const hold = await locks.getLock(NAME).acquire({ leaseMs: 600 })
+    const clock = new ManualClock()
+    const locks = await rig.client({ runtime: clock, commandTimeout: 60_000 })
+    const others = await rig.client({ resyncInterval: 200 })
+    const hold = await locks.getLock(NAME).acquire({ leaseMs: 30_000 })
     const lost = lostAt(hold)
     await rig.admin.persist(NAME)
     const { waiting } = await waitBehind(rig, NAME, () => others.getLock(NAME).acquire())
+    await clock.advance(30_000)
     await lost
     expect(hold.signal.reason).toMatchObject({ reason: 'expired' })
     const next = await soon(waiting)
@@ -87,7 +95,8 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
     const lock = locks.getLock(NAME)
     expect(await lock.remainTimeToLive()).toBe(-1)
-    expect(await outcomeOf(lock.acquire({ waitMs: 300 }))).toMatchObject({
+    const brief = await rig.client({ runtime: new SlowClock(true) })
+    expect(await outcomeOf(brief.getLock(NAME).acquire({ waitMs: 0.01 }))).toMatchObject({
       code: 'LOCK_TIMEOUT',
       message: expect.stringContaining('its lease does not expire') as unknown,
     })

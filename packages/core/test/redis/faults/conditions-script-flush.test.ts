@@ -1,14 +1,17 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LockClient } from '../../../src/index.js'
 import { CriticalSection, oneAfterAnother } from '../support/critical-section.js'
+import { renewed } from '../support/outcomes.js'
 import { useRig } from '../support/rig.js'
 
 describe('SCRIPT FLUSH in a loop', () => {
   const rig = useRig({ redis: 'test' })
 
   it('nobody sees NOSCRIPT, the counts are exact, and each NOSCRIPT costs one EVAL (I1)', async () => {
-    const clients = [await rig.client(), await rig.client()]
-    const renewing = await rig.client({ lockWatchdogTimeout: 1_500 })
+    // A command that was given up is sent again, and its NOSCRIPT answered by nobody: none is, however slow Redis is.
+    const patient = { commandTimeout: 20_000, unavailableTimeoutMs: 20_000 }
+    const clients = [await rig.client(patient), await rig.client(patient)]
+    const renewing = await rig.client({ ...patient, lockWatchdogTimeout: 3_000 })
     const names = ['one', 'two', 'three']
     const sections = names.map((name) => new CriticalSection(rig.admin, `counter:${name}`))
     const watched = await renewing.getLock('watched').acquire()
@@ -29,7 +32,7 @@ describe('SCRIPT FLUSH in a loop', () => {
     await rig.server.resetStats()
     const flushing = flush()
     const flows = clients.flatMap((locks) => names.flatMap((_, i) => [work(locks, i), work(locks, i)]))
-    await Promise.all(flows).finally(() => (busy = false))
+    await Promise.all([...flows, renewed(watched)]).finally(() => (busy = false))
     await flushing
     await watched.verify()
     expect(await watched.release()).toBe('released')

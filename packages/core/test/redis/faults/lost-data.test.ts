@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { acquireScript } from '../../../src/scripts/lock.js'
 import { belief, BELIEVES, failureOf, KNOWS_BETTER, nextLoss } from '../support/outcomes.js'
 import { runsOf } from '../support/requests.js'
-import { eventually, soon, useRig } from '../support/rig.js'
+import { eventually, signalled, soon, useRig } from '../support/rig.js'
 
 const NAME = 'order:42'
 const LEASE_MS = 1_500
@@ -51,14 +51,16 @@ describe.each<[string, boolean, () => Promise<unknown>]>([
 describe('what is forgotten with the locks', () => {
   it('is the tombstone: a copy of an acquire that comes after that keeps others out for one lease, no longer', async () => {
     const proxy = await rig.proxy()
-    const locks = await rig.client({ lockWatchdogTimeout: 600 }, rig.connection({}, proxy))
+    const locks = await rig.client({ lockWatchdogTimeout: LEASE_MS }, rig.connection({}, proxy))
     const lock = locks.getLock(NAME)
-    const copy = proxy.copyLate(runsOf(acquireScript), 800)
+    const forgotten = signalled()
+    const copy = proxy.copyLate(runsOf(acquireScript), forgotten.promise)
     const broken = proxy.loseReply(runsOf(acquireScript))
     const hold = await soon(lock.acquire())
     await broken.happened
     expect(await hold.release()).toBe('released')
     await rig.admin.flushall()
+    forgotten.resolve()
     await copy.happened
     expect(await rig.admin.hgetall(NAME)).toEqual({ [hold.owner]: '1' })
     // Its owner is done with it, so nobody renews it.

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { fencedSet, RedisUnavailableError, type LockClient, type LockEvents } from '../../../src/index.js'
 import { exclusive } from '../../../src/entries/schedule/index.js'
-import { belief, failureOf, KNOWS_BETTER, nextEvent, outcomeOf } from '../support/outcomes.js'
+import { belief, failureOf, KNOWS_BETTER, nextEvent, outcomeOf, renewed } from '../support/outcomes.js'
 import { carrierOf } from '../support/carrier.js'
 import { eventually, sleep, soon } from '../support/rig.js'
 import { describe, it, useRig, useWarnings } from '../support/together.js'
@@ -44,7 +44,7 @@ describe('a renewal in a transaction that the application has opened', () => {
     const told = nextEvent(locks, 'unexpected-reply')
     const opened = await transaction(connection)
 
-    const successor = await others.getLock(NAME).acquire({ waitMs: 5_000 })
+    const successor = await others.getLock(NAME).acquire({ waitMs: 20_000 })
     expect(belief(hold)).toEqual(KNOWS_BETTER)
     expect(await told).toMatchObject({ script: 'lock/renew', reply: '"QUEUED"', error: isUnknown })
 
@@ -56,13 +56,13 @@ describe('a renewal in a transaction that the application has opened', () => {
   })
 
   it('is asked for again: a transaction that ends soon costs no hold', async () => {
-    const { locks, connection } = await shared({ lockWatchdogTimeout: 1_200 })
+    const { locks, connection } = await shared({ lockWatchdogTimeout: 3_000 })
     const failed = nextEvent(locks, 'renewal-failed')
     const hold = await locks.getLock(NAME).acquire()
     const opened = await transaction(connection)
     expect(await failed).toMatchObject({ error: isUnknown })
     expect(await opened.exec()).toHaveLength(1)
-    await sleep(2_500)
+    await renewed(hold)
     expect(belief(hold)).toMatchObject({ trusted: true })
     expect(await hold.release()).toBe('released')
   })
@@ -73,7 +73,7 @@ describe('a renewal in a transaction that the application has opened', () => {
     await semaphore.trySetPermits(1)
     const permit = await semaphore.acquirePermit({ renew: true })
     const opened = await transaction(connection)
-    await eventually(() => permit.signal.aborted, 3_000)
+    await eventually(() => permit.signal.aborted, 10_000)
     await opened.discard()
     await locks.close({ graceMs: 0 })
     await rig.admin.del(NAME)
@@ -101,7 +101,7 @@ describe('a release in a transaction that the application has opened', () => {
     expect(await failureOf(hold.release())).toMatchObject(isUnknown)
     await opened.discard()
     expect(await rig.admin.exists(NAME)).toBe(1)
-    await eventually(async () => (await rig.admin.exists(NAME)) === 0, 3_000)
+    await eventually(async () => (await rig.admin.exists(NAME)) === 0, 10_000)
   })
 
   it('a release in a transaction that the application has opened of a hold whose re-entry waited in it frees the lock when it is over (I2)', async () => {
@@ -130,7 +130,7 @@ describe('a release in a transaction that the application has opened', () => {
       const opened = await transaction(connection)
       expect(await failureOf(semaphore.release(2))).toMatchObject(isUnknown)
       await opened[end]()
-      await eventually(async () => (await rig.admin.get(NAME)) === '3', 3_000)
+      await eventually(async () => (await rig.admin.get(NAME)) === '3', 10_000)
       await sleep(1_200)
       expect(await semaphore.availablePermits()).toBe(3)
       await rig.admin.del(NAME)

@@ -132,7 +132,8 @@ describe('Redis goes down while a caller waits', () => {
   })
 
   it('without a deadline: REDIS_UNAVAILABLE after unavailableTimeoutMs, for everybody in the line', async () => {
-    const locks = await rig.client({ resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 600 })
+    const options = { resyncInterval: 100, commandTimeout: 200, unavailableTimeoutMs: 600 }
+    const locks = await rig.impatient(options)
     const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
     const second = locks.getLock(NAME).acquire()
     second.catch(() => undefined)
@@ -203,7 +204,7 @@ describe('Redis stands still', () => {
       rig.server.resume()
       // After the answer to this PING Redis has run all that was sent before it.
       await soon(connection.ping())
-      await eventually(free, 1_000)
+      await eventually(free)
     },
   )
 
@@ -242,11 +243,11 @@ describe('Redis stands still', () => {
 
 describe('Redis goes down while a lock is held', () => {
   it('the hold is lost before its lease ends, without an answer (I3)', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
     const [failed, lost] = [nextEvent(locks, 'renewal-failed'), nextEvent(locks, 'lost')]
     const hold = await locks.getLock(NAME).acquire()
     // Counted from the sending, less a margin of 50 ms and 1 %.
-    expect(hold.trustedForMs).toBeLessThanOrEqual(1_500 - 65)
+    expect(hold.trustedForMs).toBeLessThanOrEqual(3_000 - 80)
     await rig.server.kill()
     const failure = await failed
     expect(failure).toMatchObject({ lockName: NAME, owner: hold.owner })
@@ -263,7 +264,7 @@ describe('Redis goes down while a lock is held', () => {
   })
 
   it('the loss tells a lease whose renewals failed from one that was fixed, with durations', async () => {
-    const locks = await rig.client({ lockWatchdogTimeout: 1_500, commandTimeout: 200 })
+    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
     const lost: LockLostError[] = []
     locks.on('lost', ({ error }) => lost.push(error))
     const fixed = await locks.getLock('fixed').acquire({ leaseMs: 300 })
@@ -282,13 +283,13 @@ describe('Redis goes down while a lock is held', () => {
     })
     const withResult = await soon(work).catch((error: unknown) => error)
     const [, renewed] = lost
-    expect(renewed).toMatchObject({ reason: 'expired', lease: { leaseMs: 1_500, renewed: true } })
+    expect(renewed).toMatchObject({ reason: 'expired', lease: { leaseMs: 3_000, renewed: true } })
     expect(renewed!.cause).toBeInstanceOf(RedisUnavailableError)
-    // Trust ends before the lease does, by a margin of 65 ms.
-    expect(renewed!.lease!.confirmedMsAgo).toBeGreaterThanOrEqual(1_500 - 65)
+    // Trust ends before the lease does, by a margin of 80 ms.
+    expect(renewed!.lease!.confirmedMsAgo).toBeGreaterThanOrEqual(3_000 - 80)
     const ago = Math.round(renewed!.lease!.confirmedMsAgo)
     const why = (renewed!.cause as Error).message
-    const message = `renewals failed, and its lease of 1500 ms, last confirmed ${ago} ms ago, can no longer be trusted: ${why}`
+    const message = `renewals failed, and its lease of 3000 ms, last confirmed ${ago} ms ago, can no longer be trusted: ${why}`
     expect(renewed!.message).toBe(
       `Lock "${NAME}" was lost: ${message} Stop the work that it protects: another caller may be doing it by now.`,
     )
@@ -307,13 +308,13 @@ describe('Redis goes down while a lock is held', () => {
     ['goes on in time', () => rig.server.pause(), () => rig.server.resume()],
     ['comes back in time with its data', () => rig.server.kill(), () => rig.server.restart()],
   ])('it %s: renewal goes on and nothing is lost', async (_what, end, begin) => {
-    const locks = await rig.client({ lockWatchdogTimeout: 3_000, commandTimeout: 200 })
+    const locks = await rig.client({ lockWatchdogTimeout: 4_500, commandTimeout: 200 })
     const failed = nextEvent(locks, 'renewal-failed')
     const hold = await locks.getLock(NAME).acquire()
     await end()
     await failed
     await begin()
-    await eventually(async () => (await rig.admin.pttl(NAME)) > 2_500)
+    await eventually(async () => (await rig.admin.pttl(NAME)) > 4_000)
     expect(hold.signal.aborted).toBe(false)
     await hold.verify()
     expect(await hold.release()).toBe('released')
@@ -324,7 +325,7 @@ describe('Redis goes down before a release', () => {
   const impatient: LockClientOptions = { commandTimeout: 200, unavailableTimeoutMs: 500 }
 
   it('REDIS_UNAVAILABLE after unavailableTimeoutMs, and the lock is free once Redis is back', async () => {
-    const locks = await rig.client(impatient)
+    const locks = await rig.impatient(impatient)
     const hold = await locks.getLock(NAME).acquire()
     await rig.server.kill()
     await expectUnavailable(() => hold.release(), 500)
@@ -334,7 +335,7 @@ describe('Redis goes down before a release', () => {
   })
 
   it('the same where Redis only stands still', async () => {
-    const locks = await rig.client(impatient)
+    const locks = await rig.impatient(impatient)
     const lock = locks.getLock(NAME)
     await lock.lock()
     await rig.server.pause()
@@ -344,12 +345,12 @@ describe('Redis goes down before a release', () => {
   })
 
   it('unavailableTimeoutMs is the limit also where commandTimeout is longer', async () => {
-    const locks = await rig.client({ commandTimeout: 3_000, unavailableTimeoutMs: 300 })
+    const locks = await rig.impatient({ commandTimeout: 20_000, unavailableTimeoutMs: 300 })
     const hold = await locks.getLock(NAME).acquire()
     await rig.server.kill()
     const { error, afterMs } = await failureOf(() => hold.release())
     expect(error).toBeInstanceOf(RedisUnavailableError)
-    expect(afterMs).toBeLessThan(2_500)
+    expect(afterMs).toBeLessThan(10_000)
     await rig.server.restart()
     await eventually(free)
   })
@@ -365,7 +366,7 @@ describe('Redis goes down before a release', () => {
   })
 
   it('withLock still gives its result, and release-failed tells', async () => {
-    const locks = await rig.client({ ...impatient, lockWatchdogTimeout: 600 })
+    const locks = await rig.impatient({ ...impatient, lockWatchdogTimeout: 2_000 })
     const failed = nextEvent(locks, 'release-failed')
     const result = await soon(
       locks.getLock(NAME).withLock(async (hold) => {
@@ -478,7 +479,7 @@ describe('the subscriber’s connection is killed', () => {
       await rig.server.resetStats()
       const { waiting } = await waitBehindJava(() => locks.getLock(NAME).lock())
       // It looks once more when it is subscribed.
-      await eventually(async () => (await rig.server.commandStats()).get('evalsha') === 2)
+      await eventually(async () => ((await rig.server.commandStats()).get('evalsha') ?? 0) >= 2)
       // At one moment: the message goes to nobody.
       const results = await rig.admin
         .multi()
@@ -509,14 +510,14 @@ describe('the subscriber’s connection is killed', () => {
 
 describe('the process is busy for longer than commandTimeout', () => {
   it('a reply that arrived meanwhile counts: the command is not sent again (I3)', async () => {
-    const locks = await rig.client({ commandTimeout: 100 })
+    const locks = await rig.client({ commandTimeout: 200 })
     await locks.getLock(NAME).withLock(() => undefined)
     await rig.admin.config('RESETSTAT')
     const acquiring = locks.getLock(NAME).acquire()
     // Commands leave at the end of the turn; this runs after them.
     await new Promise<void>((resolve) => {
       process.nextTick(() => {
-        const endsAt = performance.now() + 300
+        const endsAt = performance.now() + 500
         while (performance.now() < endsAt);
         resolve()
       })

@@ -27,7 +27,7 @@ describe.each(['upstream failure', 'ERR Connection timed out'])(
 
     it.each(lockKinds)('ends no wait for a $name, and no release', async (kind) => {
       proxy.lie(isScript, error)
-      const hold = await soon(kind.of(locks, 'x').acquire({ waitMs: 5_000 }))
+      const hold = await soon(kind.of(locks, 'x').acquire({ waitMs: 20_000 }))
       expect(Object.values(await kind.holds(rig.admin, 'x'))).toEqual(['1'])
       proxy.lie(isScript, error)
       expect(await soon(hold.release())).toBe('released')
@@ -41,7 +41,7 @@ describe.each(['upstream failure', 'ERR Connection timed out'])(
       expect(await outcomeOf(semaphore.tryAcquire())).toMatchObject({ outcome: 'unknown' })
       await eventually(async () => (await rig.admin.get('s')) === '1')
       proxy.lie(isScript, error)
-      await soon(semaphore.acquire({ waitMs: 5_000 }))
+      await soon(semaphore.acquire({ waitMs: 20_000 }))
       expect(await rig.admin.get('s')).toBe('0')
       proxy.lie(isScript, error)
       await soon(semaphore.release())
