@@ -147,7 +147,7 @@ describe('RedLock of three nodes, of which one does not answer in time', () => {
 
   it('a wait that others had too few nodes to end says that nobody is known to have it', async () => {
     const [one, other] = [await nodes.participant(), await nodes.participant()]
-    const lock = over(one)
+    const lock = over(one, { nodeTimeoutMs: NODE_TIMEOUT_MS })
     await lock.withLock(() => undefined)
     const vote = await other[1]!.getLock(NAME).acquire()
     await nodes.at(2).server.pause()

@@ -15,7 +15,7 @@ const clients = new Map(await Promise.all(urls.map(async (url) => [url, await co
 const locks = clients.get(urls[0])
 const over = (suffix) => {
   const members = targets.map(({ url, name }) => clients.get(url).getLock(name + suffix))
-  return red ? locks.getRedLock(members) : locks.getMultiLock(...members)
+  return red ? locks.getRedLock(members, { nodeTimeoutMs: 5_000 }) : locks.getMultiLock(...members)
 }
 const lock = over('')
 const controller = new globalThis.AbortController()
