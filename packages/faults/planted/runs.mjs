@@ -81,7 +81,8 @@ export const lookByTest = async (test, looks, { redisUrl, signal }) => {
   const results = lines.map((line) => JSON.parse(line))
   return looks.map((_, i) => {
     const { failed, passed, error } = results.find(({ look }) => look === i) ?? { error: stderr }
-    if (error !== undefined || (!failed && passed === 0))
+    // A test that failed is a finding, also where it has left something behind that breaks the file.
+    if (!failed && (error !== undefined || passed === 0))
       return new Error(`no test of ${test} ran:\n${error}`)
     return { found: Boolean(failed), evidence: failed ?? `${passed} tests passed` }
   })

@@ -364,7 +364,8 @@ describe('a server that announces its move (MOVING)', () => {
     const { before, client } = await open()
     const elsewhere = await RedisServer.start()
     rig.atEnd(() => elsewhere.stop())
-    const locks = rig.connectNow(client)
+    // No renewal asks the other one before the test is over.
+    const locks = rig.connectNow(client, { lockWatchdogTimeout: 90_000 })
     const hold = await locks.getLock(NAME).acquire()
     const lost = nextEvent(locks, 'lost')
     before.announceMoving(elsewhere)

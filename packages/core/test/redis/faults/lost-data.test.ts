@@ -21,7 +21,7 @@ describe.each<[string, boolean, () => Promise<unknown>]>([
   ['a crash without persistence', true, crash],
 ])('%s', (_what, isAnotherPrimary, lose) => {
   it('is seen by verify at once; before any renewal only a primary that is another one tells (I1)', async () => {
-    const [locks, others] = [await rig.client(), await rig.client()]
+    const [locks, others] = [await rig.client({ lockWatchdogTimeout: 90_000 }), await rig.client()]
     const hold = await locks.getLock(NAME).acquire()
     const told = isAnotherPrimary ? nextLoss(locks) : null
     await lose()
