@@ -38,7 +38,7 @@ async function shared(options: object = {}): Promise<{ locks: LockClient; connec
 
 describe('a renewal in a transaction that the application has opened', () => {
   it('is not believed: no two clients ever trust one lock', async () => {
-    const { locks, connection } = await shared({ lockWatchdogTimeout: 1_000 })
+    const { locks, connection } = await shared({ lockWatchdogTimeout: 2_000 })
     const others = await rig.client({ resyncInterval: 200 })
     const hold = await locks.getLock(NAME).acquire()
     const told = nextEvent(locks, 'unexpected-reply')
