@@ -28,7 +28,7 @@ async function main(url: string): Promise<void> {
     options,
   )
   const job = await queue.add('order', { id: 7 })
-  assert.equal(await job.waitUntilFinished(events, 10_000), 'held')
+  assert.equal(await job.waitUntilFinished(events, 60_000), 'held')
   const tick = exclusive(`installed-${process.pid}`, { locks }, ({ tick }) => tick.getTime())
   assert.deepEqual(await tick({ tick: 1_000 }), {
     kind: 'ran',

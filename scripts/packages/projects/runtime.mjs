@@ -14,7 +14,8 @@ import { LockClient, LockLostError } from '@holdfast/core'
 import { expressLocks } from '@holdfast/core/http'
 import { exclusive } from '@holdfast/core/schedule'
 
-const LEASE_MS = 1_500
+// A busy machine may let a process stand still for a second and more.
+const LEASE_MS = 4_000
 const url = process.env.REDIS_URL
 const [client, ...rest] = process.argv.slice(2)
 

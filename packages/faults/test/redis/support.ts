@@ -27,7 +27,7 @@ export const useProxy = (take: (each: Proxied) => void): void => {
 /** Waits until `condition` holds, for what has no event; throws after `limitMs` (in ms). */
 export const eventually = async (
   condition: () => boolean | Promise<boolean>,
-  limitMs = 5_000,
+  limitMs = 30_000,
 ): Promise<void> => {
   const deadlineMs = performance.now() + limitMs
   while (!(await condition())) {

@@ -60,7 +60,7 @@ export async function keysLeft(redis: Redis): Promise<string[]> {
 }
 
 /** Resolves as soon as the condition holds; polls, for what Redis has no event for. */
-export async function eventually(condition: () => Promise<boolean>, withinMs = 5_000): Promise<void> {
+export async function eventually(condition: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
   const endsAt = Date.now() + withinMs
   while (!(await condition())) {
     if (Date.now() > endsAt) {

@@ -86,6 +86,7 @@ export class Browsing {
       executablePath: browserProgram(),
       chromiumSandbox: process.getuid?.() !== 0,
       args,
+      timeout: 90_000,
     })
   }
 
@@ -93,7 +94,7 @@ export class Browsing {
     const context = await this.browser.newContext({ viewport: { width: 1_200, height: 700 }, ...options })
     this.closers.push(() => context.close())
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(60_000)
     const troubles: string[] = []
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') {
