@@ -1,29 +1,19 @@
-import { type LockServices, proofOf, pause } from '../door.js'
-
-const REFUSED_PAUSE_MS = 500
+import type { LockServices } from '../door.js'
 
 /**
- * Listens to a channel until `stop` aborts, and asks again where Redis refuses it for a while, as while a script keeps it
- * BUSY: messages alone tell a candidate that it is asked, and a follower of terms between its looks. Resolves when it
- * listens, or is stopped.
+ * Listens to a channel until `stop` aborts: messages alone tell a candidate that it is asked, and a follower of terms
+ * between its looks. Resolves when it listens, or is stopped; a request that Redis refuses for a while, as while a script
+ * keeps it BUSY, is repeated until it is confirmed.
  * @throws what Redis refuses for good, or anything once it is stopped
  */
 export async function listen(
-  { waiter: { topics }, runtime, port }: LockServices,
+  { waiter: { topics } }: LockServices,
   channel: string,
   hear: (payload: string) => void,
   stop: AbortSignal,
 ): Promise<void> {
   stop.addEventListener('abort', () => void topics.remove(channel, hear), { once: true })
-  while (!stop.aborted) {
-    try {
-      await topics.add(channel, hear)
-      return
-    } catch (error) {
-      if (!port.isErrorReply(error) || proofOf(error) === 'for good') {
-        throw error
-      }
-      await pause(REFUSED_PAUSE_MS, runtime, stop)
-    }
+  if (!stop.aborted) {
+    await topics.add(channel, hear)
   }
 }
