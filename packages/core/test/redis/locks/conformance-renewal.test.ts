@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { commandsIn, WorkerProcess } from '@holdfast/faults/harness'
+import { commandsIn, ManualClock, WorkerProcess } from '@holdfast/faults/harness'
 import {
   ClientClosedError,
   LockError,
@@ -161,7 +161,9 @@ describe('renewals of one row', () => {
   }
 
   it('leave one script on the answer of the other', async () => {
-    const { proxy, holds, lost } = await holdMany(4, 3_000)
+    // On its clock no answer takes so long that the rest would leave without it.
+    const clock = new ManualClock()
+    const { proxy, holds, lost } = await holdMany(4, 30_000, { runtime: clock })
     let requests = 0
     let atOnce = 0
     proxy.loseReply((bytes) => {
@@ -170,13 +172,15 @@ describe('renewals of one row', () => {
       atOnce = Math.max(atOnce, inThisWrite)
       return false
     })
+    await clock.advance(10_000)
     await eventually(() => requests >= 4)
     expect([atOnce, lost]).toEqual([1, []])
     await Promise.all(holds.map((hold) => hold.release()))
   })
 
   it('what was answered counts, and what comes behind a lost answer is asked again', async () => {
-    const { proxy, holds, lost } = await holdMany(4, 3_000, { commandTimeout: 500 })
+    const clock = new ManualClock()
+    const { proxy, holds, lost } = await holdMany(4, 30_000, { runtime: clock, commandTimeout: 1_000 })
     // By the first lock that each is about.
     const asked: string[] = []
     const isSecond = (bytes: Buffer): boolean => {
@@ -185,8 +189,16 @@ describe('renewals of one row', () => {
       return renewals.length > 0 && asked.length === 2
     }
     // Armed for a second time that never comes, so that it sees each chunk.
-    proxy.loseReply(isSecond, 2)
-    await eventually(() => asked.length >= 5)
+    const fault = proxy.loseReply(isSecond, 2)
+    await clock.advance(10_000)
+    await eventually(() => fault.count === 1)
+    // No answer, for too long.
+    await clock.advance(1_000)
+    await eventually(() => asked.length >= 4)
+    await eventually(async () => {
+      await clock.advance(10)
+      return asked.length >= 5
+    })
     // Each script, and once more the one that had no answer.
     const first = asked.slice(0, 5)
     expect([first.filter((each) => each === first[1]), new Set(first).size]).toEqual([

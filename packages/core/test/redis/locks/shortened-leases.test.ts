@@ -15,6 +15,8 @@ import { describe, it, itAtOnce, own, useNodes, useRig } from '../support/togeth
 
 // Much less than a lease, and longer than any stand-still of a machine that is busy with other tests.
 const SOON_MS = 3_000
+/** Where the end is not waited for. */
+const MIDDLE_MS = 10_000
 const LATER_MS = 20_000
 
 describe('a lease that is shortened, of each kind of lock', () => {
@@ -47,13 +49,13 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
 
   it('never becomes longer by it, and becomes longer by extend', async () => {
     const lock = kind.of(await rig.client(), rig.name())
-    const hold = await lock.acquire({ leaseMs: SOON_MS })
+    const hold = await lock.acquire({ leaseMs: MIDDLE_MS })
     await hold.shorten(LATER_MS)
-    expect(hold.trustedForMs).toBeLessThan(SOON_MS)
-    expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(SOON_MS)
+    expect(hold.trustedForMs).toBeLessThan(MIDDLE_MS)
+    expect(await lock.remainTimeToLive()).toBeLessThanOrEqual(MIDDLE_MS)
     await hold.extend(LATER_MS)
-    expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
-    expect(await lock.remainTimeToLive()).toBeGreaterThan(SOON_MS)
+    expect(hold.trustedForMs).toBeGreaterThan(MIDDLE_MS)
+    expect(await lock.remainTimeToLive()).toBeGreaterThan(MIDDLE_MS)
     expect(await hold.release()).toBe('released')
   })
 
@@ -65,9 +67,9 @@ describe.each(lockKinds)('a lease that is shortened: $name', (kind) => {
     await expect(hold.shorten('5' as never)).rejects.toThrow(InvalidArgumentError)
     await expect(hold.shorten(2 ** 31)).rejects.toThrow(/^ms .*24 days/)
     await kind.vanish(rig.admin, rig.name())
-    await expect(hold.shorten(SOON_MS)).rejects.toThrow(LockLostError)
+    await expect(hold.shorten(MIDDLE_MS)).rejects.toThrow(LockLostError)
     await hold.release()
-    await expect(hold.shorten(SOON_MS)).rejects.toThrow(NotLockOwnerError)
+    await expect(hold.shorten(MIDDLE_MS)).rejects.toThrow(NotLockOwnerError)
     expect(await lock.isLocked()).toBe(false)
   })
 })
@@ -81,13 +83,13 @@ describe.each(reentrantKinds)('a lease that is shortened, and re-entry: $name', 
     await locks.run(async () => {
       const outer = await lock.acquire()
       const inner = await lock.acquire()
-      await expect(inner.shorten(SOON_MS)).rejects.toThrow(/only level of its owner.*one of 2 levels/)
-      expect(outer.trustedForMs).toBeGreaterThan(SOON_MS)
+      await expect(inner.shorten(MIDDLE_MS)).rejects.toThrow(/only level of its owner.*one of 2 levels/)
+      expect(outer.trustedForMs).toBeGreaterThan(MIDDLE_MS)
       await inner.release()
-      await outer.shorten(SOON_MS)
+      await outer.shorten(MIDDLE_MS)
       const again = await lock.acquire()
-      expect(outer.trustedForMs).toBeGreaterThan(SOON_MS)
-      expect(await lock.remainTimeToLive()).toBeGreaterThan(SOON_MS)
+      expect(outer.trustedForMs).toBeGreaterThan(MIDDLE_MS)
+      expect(await lock.remainTimeToLive()).toBeGreaterThan(MIDDLE_MS)
       await again.release()
       expect(await outer.release()).toBe('released')
     })
@@ -112,10 +114,10 @@ describe('a lease that is shortened', () => {
       await eventually(async () => (await rig.admin.exists(queues)) > 0)
       await first.release()
       const hold = await next
-      await hold.shorten(SOON_MS)
+      await hold.shorten(MIDDLE_MS)
       await hold.verify()
-      expect(hold.trustedForMs).toBeLessThan(SOON_MS)
-      expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
+      expect(hold.trustedForMs).toBeLessThan(MIDDLE_MS)
+      expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(MIDDLE_MS)
       expect(await hold.release()).toBe('released')
     },
   )
@@ -145,11 +147,11 @@ describe('a lease that is shortened', () => {
         const hold = await lock.acquire()
         const { owner } = hold
         proxy.blackHole()
-        await expect(hold.shorten(SOON_MS)).rejects.toThrow(RedisUnavailableError)
+        await expect(hold.shorten(MIDDLE_MS)).rejects.toThrow(RedisUnavailableError)
         proxy.cutAll()
         proxy.pass()
         await (by === 'an extend' ? hold.extend(LATER_MS) : lock.acquire().then((level) => level.release()))
-        expect(hold.trustedForMs).toBeGreaterThan(SOON_MS)
+        expect(hold.trustedForMs).toBeGreaterThan(MIDDLE_MS)
         for (const sequence of [1, 2]) {
           const stamp = { sequence, tombstoneThrough: 0 }
           const command = {
@@ -161,7 +163,7 @@ describe('a lease that is shortened', () => {
           }
           expect(await shorten(rig.runner(), { ...command, leaseMs: 1 })).toBe('superseded')
         }
-        expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+        expect(await rig.admin.pttl(NAME)).toBeGreaterThan(MIDDLE_MS)
         expect(await hold.release()).toBe('released')
       })
     },
@@ -171,21 +173,21 @@ describe('a lease that is shortened', () => {
     const [one, other] = [await rig.client(), await rig.client()]
     const readers = [one, other].map((each) => each.getReadWriteLock(NAME).readLock())
     const [mine, others] = [await readers[0]!.acquire(), await readers[1]!.acquire({ leaseMs: LATER_MS })]
-    await mine.shorten(SOON_MS)
-    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+    await mine.shorten(MIDDLE_MS)
+    expect(await rig.admin.pttl(NAME)).toBeGreaterThan(MIDDLE_MS)
     await others.verify()
-    await others.shorten(SOON_MS)
-    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(SOON_MS)
+    await others.shorten(MIDDLE_MS)
+    expect(await rig.admin.pttl(NAME)).toBeLessThanOrEqual(MIDDLE_MS)
     expect([await mine.release(), await others.release()]).toEqual(['released', 'released'])
     await one.run(async () => {
       const lock = one.getReadWriteLock(NAME)
       const [write, read] = [await lock.writeLock().acquire(), await lock.readLock().acquire()]
-      await read.shorten(SOON_MS)
-      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+      await read.shorten(MIDDLE_MS)
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(MIDDLE_MS)
       await read.extend(LATER_MS)
-      await write.shorten(SOON_MS)
-      expect(write.trustedForMs).toBeLessThan(SOON_MS)
-      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(SOON_MS)
+      await write.shorten(MIDDLE_MS)
+      expect(write.trustedForMs).toBeLessThan(MIDDLE_MS)
+      expect(await rig.admin.pttl(NAME)).toBeGreaterThan(MIDDLE_MS)
       await read.verify()
       expect([await write.release(), await read.release()]).toEqual(['released', 'released'])
     })

@@ -34,7 +34,7 @@ describe('LOCK_TIMEOUT', () => {
     await eventually(() => heard.length === 1)
     const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 500 }))
     expect(error.message).toMatch(
-      /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has held it for at least \d+ ms, \d+(\.\d)? s of lease left\. Try again later, or wait longer \(waitMs\)\.$/,
+      /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has held it for at least \d+(\.\d)? m?s, \d+(\.\d)? s of lease left\. Try again later, or wait longer \(waitMs\)\.$/,
     )
     const [, clientId, threadId] = /^(.*):(\d+)$/.exec(hold.owner) ?? []
     expect(clientId).toMatch(/^orders~/)
@@ -79,7 +79,7 @@ describe('LOCK_TIMEOUT', () => {
     expect(error.holder?.others).toBe(2)
     expect(reads.map(({ owner }) => owner)).toContain(error.holder?.owner)
     expect(error.message).toMatch(
-      /\(thread \d+\) (holds it|has held it for at least \d+ ms), and 2 others with it, /,
+      /\(thread \d+\) (holds it|has held it for at least \d+(\.\d)? m?s), and 2 others with it, /,
     )
     await Promise.all(reads.map((hold) => hold.release()))
   })
