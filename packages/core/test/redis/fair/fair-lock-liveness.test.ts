@@ -44,10 +44,9 @@ describe('a client that was taken for dead', () => {
 
 describe('a wait that lasts longer than Redisson gives a waiter', () => {
   it('keeps its place, and so do those behind (I10)', async () => {
-    const [one, two] = [
-      await client({ fairLockWaitTimeout: 100 }),
-      await client({ fairLockWaitTimeout: 100 }),
-    ]
+    // The keys of the queue last for four heartbeats without one: for longer than a machine stands still.
+    const options = { fairLockWaitTimeout: 100, resyncInterval: 4 * HEARTBEAT_MS }
+    const [one, two] = [await client(options), await client(options)]
     const standing = await line.joinAll(['a', 'b', 'c'], (label) => (label === 'b' ? two : one))
     const owners = standing.map(({ owner }) => owner)
     for (let i = 0; i < 15; i += 1) {
