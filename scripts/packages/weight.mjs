@@ -12,7 +12,7 @@ import { median } from '../median.mjs'
  */
 export const LIMITS = {
   '@holdfast/core': { packed: 366_000, unpacked: 1_350_000, files: 44, gzipped: 116_000 },
-  '@holdfast/waiter': { packed: 20_800, unpacked: 70_500, files: 8 },
+  '@holdfast/waiter': { packed: 21_400, unpacked: 70_500, files: 8 },
   '@holdfast/watchdog': { packed: 23_200, unpacked: 77_200, files: 8 },
   '@holdfast/nestjs': { packed: 12_600, unpacked: 49_500, files: 8 },
   '@holdfast/bullmq': { packed: 6_350, unpacked: 20_000, files: 8 },
