@@ -3,6 +3,7 @@ import type { Job, Queue, WorkerOptions } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
 import type { AnyLock, LockClient, LockHold } from '@holdfast/core'
+import { rises } from '../../../core/test/redis/support/outcomes.js'
 import { eventually, signalled } from '../../../core/test/redis/support/rig.js'
 import { locked } from '../../src/index.js'
 import type { ConflictOptions } from '../../src/options.js'
@@ -75,13 +76,7 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
     const leases: number[] = []
     const processor = async (_job: Job<Data>, _token: unknown, _signal: unknown, hold: LockHold) => {
       leases.push(await locks.getLock(hold.lockName).remainTimeToLive())
-      let least = hold.trustedForMs
-      await eventually(() => {
-        const now = hold.trustedForMs
-        const isRenewed = now > least
-        least = Math.min(least, now)
-        return isRenewed
-      })
+      await rises(() => hold.trustedForMs)
       return 'done'
     }
     rig.worker(locked(processor, { locks, name, leaseMs: 3_000, renew: true }))

@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.js'
 import { renewScript } from '../../../src/scripts/lock.js'
 import { atOnce } from '../support/at-once.js'
-import { renewed } from '../support/outcomes.js'
+import { renewed, rises } from '../support/outcomes.js'
 import { stateOf } from '../support/carrier.js'
 import { eventually, redisUrl } from '../support/rig.js'
 import { reentrantKinds } from '../support/lock-kinds.js'
@@ -36,17 +36,7 @@ describe('conformance, renewal, of each kind of lock', () => {
         expect(await worker.call('hold', redisUrl, { calls, name }, options)).toMatch(/^killed~/)
       }
       // They live on renewals, as long as their owner does.
-      await Promise.all(
-        all.map(async ({ name }) => {
-          let before = await rig.admin.pttl(name)
-          await eventually(async () => {
-            const now = await rig.admin.pttl(name)
-            const isRenewed = now > before
-            before = now
-            return isRenewed
-          })
-        }),
-      )
+      await Promise.all(all.map(({ name }) => rises(() => rig.admin.pttl(name))))
       for (const { kind, lock } of all) expect([kind, await lock.tryLock()]).toEqual([kind, false])
       for (const { kind, name } of all) expect([kind, await worker.call('held', name)]).toEqual([kind, true])
     } finally {

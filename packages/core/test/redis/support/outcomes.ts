@@ -36,17 +36,23 @@ export function lostAt({ signal }: Pick<Hold, 'signal'>): Promise<number> {
   return soon(lost, WITHIN_MS)
 }
 
-/** Resolves when a lease has been renewed: only an answer to that makes trust grow. Rejects when the hold is lost. */
-export async function renewed(hold: Pick<Hold, 'lossError' | 'trustedForMs'>): Promise<void> {
-  let before = hold.trustedForMs
-  await eventually(() => {
-    if (hold.lossError) throw hold.lossError
-    const now = hold.trustedForMs
+/** Resolves when what is left of a lease is more than it was: it has been renewed. */
+export async function rises(read: () => number | Promise<number>, withinMs?: number): Promise<void> {
+  let before = await read()
+  await eventually(async () => {
+    const now = await read()
     const has = now > before
     before = now
     return has
-  }, WITHIN_MS)
+  }, withinMs)
 }
+
+/** Resolves when a lease has been renewed: only an answer to that makes trust grow. Rejects when the hold is lost. */
+export const renewed = (hold: Pick<Hold, 'lossError' | 'trustedForMs'>): Promise<void> =>
+  rises(() => {
+    if (hold.lossError) throw hold.lossError
+    return hold.trustedForMs
+  }, WITHIN_MS)
 
 /** The end of a call: its result or its error. */
 export function outcomeOf(call: Promise<unknown>): Promise<unknown> {
