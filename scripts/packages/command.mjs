@@ -1,4 +1,5 @@
 import { run } from '../redis/run.mjs'
+import { PATIENCE } from '../support/attempts.mjs'
 
 const LIMIT_MS = 300_000
 /** `npm run` tells its children which project they are in; these are in another. */
@@ -10,13 +11,13 @@ const OF_NPM =
  *
  * @param {string} program
  * @param {string[]} args
- * @param {{ cwd: string, signal: AbortSignal, env?: Record<string, string> }} options
+ * @param {{ cwd: string, signal: AbortSignal, env?: Record<string, string>, limitMs?: number }} options
  * @returns {Promise<string>} what it wrote to stdout
  */
-export const command = (program, args, { cwd, signal, env = {} }) => {
+export const command = (program, args, { cwd, signal, env = {}, limitMs = LIMIT_MS }) => {
   const left = Object.keys(process.env).filter((name) => OF_NPM.test(name))
   const outsideNpm = Object.fromEntries(left.map((name) => [name, undefined]))
   // npm is a script there, and no program.
   const shell = process.platform === 'win32'
-  return run(program, args, { cwd, signal, env: { ...outsideNpm, ...env }, limitMs: LIMIT_MS, shell })
+  return run(program, args, { cwd, signal, env: { ...outsideNpm, ...PATIENCE, ...env }, limitMs, shell })
 }

@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { attempts } from '../support/attempts.mjs'
 import { command } from './command.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -36,7 +37,11 @@ export class Project {
 
   install(packages) {
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-    return command('npm', ['install', ...quiet, ...packages], this.setting)
+    return attempts((limitMs) => {
+      // A killed npm leaves halves of packages, which the next one takes for whole.
+      rmSync(join(this.folder, 'node_modules'), { recursive: true, force: true })
+      return command('npm', ['install', ...quiet, ...packages], { ...this.setting, limitMs })
+    }, this.setting)
   }
 
   /** @returns {Promise<string>} what the script wrote */

@@ -18,7 +18,15 @@ export const run = (program, args, { env = {}, limitMs = 0, ...how } = {}) =>
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     // Not spawn's own time limit: its timer goes on, and holds the process, where there is no such program.
-    const killer = limitMs > 0 ? setTimeout(() => child.kill('SIGKILL'), limitMs) : undefined
+    let isLate = false
+    const kill = () => {
+      isLate = true
+      child.kill('SIGKILL')
+      // Its own children may have them still, and wait for ever.
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }
+    const killer = limitMs > 0 ? setTimeout(kill, limitMs) : undefined
     let [stdout, output] = ['', '']
     child.stdout.on('data', (chunk) => {
       stdout += String(chunk)
@@ -32,10 +40,10 @@ export const run = (program, args, { env = {}, limitMs = 0, ...how } = {}) =>
     child.on('close', (code, signal) => {
       clearTimeout(killer)
       if (code === 0) resolve(stdout)
-      else
-        reject(
-          new Error(`${program} ${args.join(' ')} failed (${signal ?? `code ${code}`})\n${output.trim()}`),
-        )
+      else {
+        const why = isLate ? `killed at its limit of ${limitMs / 1_000} s` : (signal ?? `code ${code}`)
+        reject(new Error(`${program} ${args.join(' ')} failed (${why})\n${output.trim()}`))
+      }
     })
   })
 

@@ -3,6 +3,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { run, works } from '../redis/run.mjs'
+import { attempts, PATIENCE } from './attempts.mjs'
 
 const LIMIT_MS = 180_000
 /** How git, npm, apt-get, pip and Maven begin the line of an error; npm's first ones only have its code. */
@@ -52,17 +53,21 @@ export const requireProgram = async (what, program, args) => {
  * @param {string} what is fetched, for the reason
  * @param {string} program
  * @param {string[]} args
- * @param {{ cwd?: string, limitMs?: number, whenAway?: RegExp }} [options] `whenAway`: what it says when the registry
- *   is away, if it also builds what it has fetched: any other failure is a mistake in what is built
+ * @param {{ cwd?: string, env?: Record<string, string>, limitMs?: number, whenAway?: RegExp }} [options] `whenAway`:
+ *   what it says when the registry is away, if it also builds what it has fetched: any other failure is a mistake in
+ *   what is built
  * @returns {Promise<string>} what it wrote
  * @throws {NotAvailable} with the line in which the client says why
  */
-export const fetched = async (what, program, args, { whenAway = /^/, ...options } = {}) => {
+export const fetched = async (what, program, args, { whenAway = /^/, env, ...options } = {}) => {
   try {
-    return await run(program, args, { limitMs: LIMIT_MS, ...options })
+    return await run(program, args, { limitMs: LIMIT_MS, env: { ...PATIENCE, ...env }, ...options })
   } catch (error) {
     if (!whenAway.test(error.message)) throw error
-    const lines = error.message.split('\n').map((line) => line.trim())
+    const lines = error.message
+      .trim()
+      .split('\n')
+      .map((line) => line.trim())
     const why = lines.find((line) => REASON.test(line)) ?? lines.at(-1)
     throw new NotAvailable(`${what}: ${why}`, { cause: error })
   }
@@ -79,13 +84,20 @@ export const exists = (path) =>
   )
 
 /**
- * Makes a folder whole or not at all: another process may look while this one fetches.
+ * Makes a folder whole or not at all: another process may look while this one fetches. What a registry does not give it
+ * asks for once more, with nothing left of the first time.
  *
  * @param {string} folder
  * @param {(places: { part: string, download: string }) => Promise<void>} make `part`: what will be the folder;
  *   `download`: place for what is not kept
  */
-export const makeFolder = async (folder, make) => {
+export const makeFolder = (folder, make) =>
+  attempts(() => madeOnce(folder, make), {
+    limitsMs: [LIMIT_MS, LIMIT_MS],
+    isTriedAgain: (error) => error instanceof NotAvailable,
+  })
+
+const madeOnce = async (folder, make) => {
   const part = `${folder}.${randomBytes(4).toString('hex')}`
   const download = join(part, 'download')
   await mkdir(download, { recursive: true })

@@ -16,6 +16,7 @@ import { run } from '../../../scripts/redis/run.mjs'
 import { runCommand } from '../../../scripts/run-command.mjs'
 import { RUNTIMES } from '../../../scripts/runtimes/catalog.mjs'
 import { runtimeProgram } from '../../../scripts/runtimes/runtime-program.mjs'
+import { attempts } from '../../../scripts/support/attempts.mjs'
 import { cachedFolder, exists, fetched, fingerprint, NotAvailable } from '../../../scripts/support/cache.mjs'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
@@ -123,13 +124,15 @@ const librariesFolder = async (which, isSmall) => {
 
 /** A project with the packed packages beside the libraries. */
 const projectIn = async (folder, libraries, packed) => {
-  await cp(libraries, folder, { recursive: true })
   const wanted = packed.filter(({ name }) => /\/(core|watchdog|waiter|fence)$/.test(name))
   const args = ['install', '--no-save', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund']
-  await command('npm', [...args, '--prefer-offline', ...wanted.map(({ file }) => file)], {
-    cwd: folder,
-    signal: interrupted,
-  })
+  const files = ['--prefer-offline', ...wanted.map(({ file }) => file)]
+  const setting = { cwd: folder, signal: interrupted }
+  await attempts(async (limitMs) => {
+    await rm(folder, { recursive: true, force: true })
+    await cp(libraries, folder, { recursive: true })
+    await command('npm', [...args, ...files], { ...setting, limitMs })
+  }, setting)
   for (const file of ['libraries.mjs', 'open.mjs', 'suite.mjs', 'pauses.mjs', 'cost.mjs'])
     await cp(join(HERE, file), join(folder, file))
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ interface Places {
   readonly download: string
 }
 
-const script = new URL('../../../../scripts/support/cache.mjs', import.meta.url).href
+const scriptOf = (path: string): string => new URL(`../../../../scripts/${path}`, import.meta.url).href
 const { cachedFolder, fetched, fingerprint, MAVEN_IS_AWAY, NotAvailable, orReason, requireProgram } =
-  (await import(script)) as {
+  (await import(scriptOf('support/cache.mjs'))) as {
     cachedFolder: (path: string, make: (places: Places) => Promise<void>, cache: string) => Promise<string>
     fetched: (what: string, program: string, args: string[], options?: object) => Promise<string>
     fingerprint: (...parts: string[]) => string
@@ -20,11 +20,29 @@ const { cachedFolder, fetched, fingerprint, MAVEN_IS_AWAY, NotAvailable, orReaso
     requireProgram: (what: string, program: string, args: string[]) => Promise<void>
   }
 
+interface Attempts {
+  readonly limitsMs: number[]
+  readonly signal?: AbortSignal
+}
+const { attempts } = (await import(scriptOf('support/attempts.mjs'))) as {
+  attempts: <Result>(attempt: (limitMs: number) => Promise<Result>, options: Attempts) => Promise<Result>
+}
+const { run } = (await import(scriptOf('redis/run.mjs'))) as {
+  run: (program: string, args: string[], options: { limitMs: number }) => Promise<string>
+}
+
+/** Lines about attempts that failed, in place of the console. */
+let said: string[]
 let cache: string
 beforeEach(async () => {
   cache = await mkdtemp(join(tmpdir(), 'holdfast-cache-'))
+  said = []
+  jest.spyOn(console, 'error').mockImplementation((line: string) => void said.push(line))
 })
-afterEach(() => rm(cache, { recursive: true }))
+afterEach(async () => {
+  jest.restoreAllMocks()
+  await rm(cache, { recursive: true })
+})
 
 describe('a folder of the cache', () => {
   it('is made once, and without what was only downloaded', async () => {
@@ -47,6 +65,24 @@ describe('a folder of the cache', () => {
     }
     await expect(cachedFolder('suites/two', make, cache)).rejects.toThrow('the registry is away')
     expect(await readdir(join(cache, 'suites'))).toEqual([])
+  })
+
+  it('is made once more, from nothing, when a registry breaks off the first time', async () => {
+    const found: string[][] = []
+    const make = async ({ part }: Places): Promise<void> => {
+      found.push(await readdir(part))
+      await writeFile(join(part, `half of ${found.length}`), '')
+      if (found.length === 1) throw new NotAvailable('it broke off')
+    }
+    expect(await readdir(await cachedFolder('suites/three', make, cache))).toEqual(['half of 2'])
+    expect(found).toEqual([['download'], ['download']])
+    expect(said).toEqual(['tried again: it broke off'])
+  })
+
+  it('is not made once more after a mistake', async () => {
+    let made = 0
+    const make = (): Promise<void> => Promise.reject(new TypeError(`mistake ${(made += 1)}`))
+    await expect(cachedFolder('suites/four', make, cache)).rejects.toThrow('mistake 1')
   })
 
   it('has the same fingerprint for the same parts, and another for others', () => {
@@ -75,6 +111,7 @@ describe('what a registry does not give', () => {
     ['WARNING: old\nERROR: No matching distribution\n[notice] new pip', 'ERROR: No matching distribution'],
     ['Reading\nE: Version 1 was not found\n', 'E: Version 1 was not found'],
     ['one\nthe last line', 'the last line'],
+    ['', `${process.execPath} -e console.error(""); process.exit(1) failed (code 1)`],
   ])('is told with the line in which its client says why: %j', async (said, reason) => {
     await expect(failing(said)).rejects.toThrow(`the thing: ${reason}`)
     await expect(failing(said)).rejects.toBeInstanceOf(NotAvailable)
@@ -96,5 +133,53 @@ describe('what a registry does not give', () => {
       reason: 'no Maven on the PATH',
     })
     await expect(orReason(() => Promise.reject(new TypeError('a mistake')))).rejects.toThrow(TypeError)
+  })
+})
+
+/** A program that writes its last argument, or, with `hangs`, never ends. */
+const program = (limitMs: number, word: string): Promise<string> =>
+  run(process.execPath, ['-e', "process.argv[1] === 'hangs' ? setInterval(() => {}, 1e6) : console.log(process.argv[1])", word], { limitMs }) // prettier-ignore
+
+describe('what a registry may break off', () => {
+  it('is tried again when it reaches its limit, each time with more time', async () => {
+    const limits: number[] = []
+    const attempt = (limitMs: number): Promise<string> => {
+      limits.push(limitMs)
+      return program(limitMs, limits.length < 3 ? 'hangs' : 'installed')
+    }
+    expect(await attempts(attempt, { limitsMs: [1, 2, 100_000] })).toBe('installed\n')
+    expect(limits).toEqual([1, 2, 100_000])
+    expect(said).toEqual([
+      expect.stringContaining('failed (killed at its limit of 0.001 s)'),
+      expect.stringContaining('failed (killed at its limit of 0.002 s)'),
+    ])
+  })
+
+  it('fails with what the last attempt said', async () => {
+    let begun = 0
+    const attempt = (): Promise<never> => Promise.reject(new Error(`attempt ${(begun += 1)}`))
+    await expect(attempts(attempt, { limitsMs: [1, 1, 1] })).rejects.toThrow('attempt 3')
+  })
+
+  it('is not tried again after an interruption', async () => {
+    const interruption = new AbortController()
+    let begun = 0
+    const attempt = (): Promise<never> => {
+      interruption.abort()
+      return Promise.reject(new Error(`attempt ${(begun += 1)}`))
+    }
+    await expect(attempts(attempt, { limitsMs: [1, 1], signal: interruption.signal })).rejects.toThrow(
+      'attempt 1',
+    )
+  })
+
+  it('ends at its limit though a process that it started holds its output', async () => {
+    const error: Error = await run('sh', ['-c', 'sleep 1000 & echo $!; wait'], { limitMs: 200 }).then(
+      () => new Error('it ended by itself'),
+      (reason: unknown) => reason as Error,
+    )
+    const [, pid] = /\n(\d+)$/.exec(error.message) ?? []
+    if (pid !== undefined) process.kill(Number(pid))
+    expect(error.message).toContain('its limit of 0.2 s')
   })
 })
