@@ -201,9 +201,8 @@ function longestGrantMs(options: ResolvedOptions): number {
 }
 
 function lifecycle() {
-  const closing = new AbortController()
-  // Every retry during an outage adds a listener: many listeners are no leak here.
-  const abandoning = controllerOfMany()
+  // Every retry during an outage adds listeners: many listeners are no leak here.
+  const [closing, abandoning] = [controllerOfMany(), controllerOfMany()]
   const background = new Background()
   let threads = 0
   return {

@@ -15,10 +15,9 @@ import { SerialQueue } from './serial-queue.js'
 import { WrongTypeError, type LossReason } from '../errors.js'
 import type { ResolvedOptions } from '../options.js'
 import type { RedisPort } from '../redis/redis-port.js'
-import { isWorthRetrying, untilKnown } from '../redis/until-known.js'
+import { isWorthRetrying, untilKnown, type RetryServices } from '../redis/until-known.js'
 import type { Background } from '../runtime/background.js'
 import { identity, handleReply, type ReplyHandler } from '../runtime/reply-handler.js'
-import type { Runtime } from '../runtime/runtime.js'
 import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 import type { NoteRequest } from '../scripts/note.js'
@@ -26,13 +25,10 @@ import type { CommandStamp } from '../scripts/replay-guard.js'
 import type { ShortenReply } from '../scripts/shorten.js'
 
 /** The services of the client, as an owner's commands need them. */
-export interface EntryServices {
+export interface EntryServices extends RetryServices {
   readonly options: ResolvedOptions
-  readonly runtime: Runtime
   readonly port: Pick<RedisPort, 'connectionEpoch'>
   readonly background: Background
-  /** Aborts when the client abandons everything still in flight. */
-  readonly abandoned: AbortSignal
 }
 
 /** The lease of the acquisition that has the entry now. */
@@ -269,10 +265,9 @@ export class LockEntry {
     if (!isWorthRetrying(error)) {
       throw error
     }
-    const { runtime, abandoned, options } = this.services
-    const longestMs = levels.levelCount === 0 ? this.state.longestUndoMs(limitMs, options) : limitMs
-    const limits = { runtime, giveUpAt: startedAt + longestMs, signal: abandoned }
-    return untilKnown(() => this.sendCopy(levels.levelCount), limits)
+    const { services, state } = this
+    const longestMs = levels.levelCount === 0 ? state.longestUndoMs(limitMs, services.options) : limitMs
+    return untilKnown(() => this.sendCopy(levels.levelCount), services, startedAt + longestMs)
   }
 
   private isWritten(holds: number): boolean {

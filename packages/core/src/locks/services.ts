@@ -4,6 +4,4 @@ import type { RedisPort } from '../redis/redis-port.js'
 /** The services of their client that locks use, and that whoever is given a lock may use. */
 export interface LockServices extends AcquireServices {
   readonly port: RedisPort
-  /** Aborts when the client starts closing: ends waits outside the client's own queues. */
-  readonly closing: AbortSignal
 }

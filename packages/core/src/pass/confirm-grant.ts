@@ -18,14 +18,12 @@ export function confirmGrantSoon(entry: LockEntry, note: NoteRequest | undefined
 }
 
 async function confirmGrant(entry: LockEntry, note: NoteRequest | undefined): Promise<void> {
-  const { runtime, abandoned } = entry.services
-  const giveUpAt = runtime.now() + entry.holder.lease.trustedForMs
-  const limits = { runtime, giveUpAt, signal: abandoned }
+  const giveUpAt = entry.services.runtime.now() + entry.holder.lease.trustedForMs
   const confirm = note
     ? () => entry.serial.runExclusive(() => describe(entry, note))
     : () => entry.besideHolds(() => askForWanted(entry))
   try {
-    await untilKnown(confirm, limits)
+    await untilKnown(confirm, entry.services, giveUpAt)
   } catch {
     // Lost, which its signal reports; or no reply, and its renewals ask again.
   }

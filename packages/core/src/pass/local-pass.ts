@@ -268,11 +268,9 @@ export class LocalPass {
   }
 
   private async follow(): Promise<void> {
-    const { runtime, abandoned } = this.session
-    const limits = { runtime, giveUpAt: Infinity, signal: abandoned }
     try {
       // Until it is known, or the hold is over: a renewal under a name in doubt proves nothing.
-      await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), limits)
+      await untilKnown(() => this.entry.besideHolds(() => this.nameHolder()), this.session, Infinity)
     } catch {
       // The name is unknown. The next command for this entry finds it out first.
     } finally {

@@ -9,12 +9,13 @@ const PAUSES = { firstMs: 50, longestMs: 1_000 }
  */
 export const AFTER_A_TRANSACTION_MS = 1_000
 
-export interface RetryLimits {
+/** The client, as far as its retries need it. */
+export interface RetryServices {
   readonly runtime: Runtime
-  /** Monotonic time after which a failure is final. */
-  readonly giveUpAt: number
-  /** When aborted, the next failure is final, and a pause ends at once. */
-  readonly signal: AbortSignal
+  /** Aborts when the client starts closing. It waits for its retries: a pause ends at once. */
+  readonly closing: AbortSignal
+  /** Aborts when the client abandons what is still in flight: the next failure is final, and a pause ends at once. */
+  readonly abandoned: AbortSignal
 }
 
 /** Whether the same command may get a reply if it is sent again. */
@@ -38,35 +39,39 @@ export function isForbidden(error: unknown): boolean {
 /**
  * Retries a replay-safe command until its outcome is known: a reply, or an error that a retry would not change. The
  * pauses grow from 50 ms to 1 s, with jitter.
+ * @param giveUpAt monotonic time after which a failure is final
  */
 export async function untilKnown<T>(
   command: () => Promise<T>,
-  { runtime, giveUpAt, signal }: RetryLimits,
+  { runtime, closing, abandoned }: RetryServices,
+  giveUpAt: number,
 ): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
       return await command()
     } catch (error) {
       const left = giveUpAt - runtime.now()
-      if (!isWorthRetrying(error) || left <= 0 || signal.aborted) {
+      if (!isWorthRetrying(error) || left <= 0 || abandoned.aborted) {
         throw error
       }
-      await pause(Math.min(left, backOffMs(PAUSES, tries, runtime.random())), runtime, signal)
+      const pauseMs = Math.min(left, backOffMs(PAUSES, tries, runtime.random()))
+      // Once it is closing, pauses last again: Redis may be back before its patience ends.
+      await pause(pauseMs, runtime, ...(closing.aborted ? [abandoned] : [abandoned, closing]))
     }
   }
 }
 
-/** Resolves after the delay, or as soon as the signal aborts. */
-export function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
+/** Resolves after the delay, or as soon as one of the signals aborts. */
+export function pause(delayMs: number, clock: Clock, ...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {
       timer.cancel()
-      signal.removeEventListener('abort', finish)
+      signals.forEach((each) => each.removeEventListener('abort', finish))
       resolve()
     }
     const timer = clock.setTimer(delayMs, finish)
-    signal.addEventListener('abort', finish, { once: true })
-    if (signal.aborted) {
+    signals.forEach((each) => each.addEventListener('abort', finish))
+    if (signals.some((each) => each.aborted)) {
       finish()
     }
   })

@@ -110,7 +110,6 @@ export class CountedCommands {
     if (!isWorthRetrying(error)) {
       return Promise.reject(error)
     }
-    const { runtime, abandoned } = this.session
-    return untilKnown(send, { runtime, giveUpAt, signal: abandoned })
+    return untilKnown(send, this.session, giveUpAt)
   }
 }

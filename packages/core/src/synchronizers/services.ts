@@ -10,17 +10,16 @@ import type { EventHub } from '../events.js'
 import type { ResolvedOptions } from '../options.js'
 import type { RedisPort } from '../redis/redis-port.js'
 import type { ScriptRunner } from '../redis/script-runner.js'
+import type { RetryServices } from '../redis/until-known.js'
 import type { Background } from '../runtime/background.js'
 import type { ReleaseWaits } from '../runtime/release-waits.js'
-import type { Runtime } from '../runtime/runtime.js'
 
 /** The services of their client that semaphores and latches use. */
-export interface SynchronizerServices {
+export interface SynchronizerServices extends RetryServices {
   readonly clientId: string
   readonly keyPrefix: string
   readonly port: RedisPort
   readonly options: ResolvedOptions
-  readonly runtime: Runtime
   readonly runner: ScriptRunner
   readonly waiter: Waiter
   readonly watchdog: Watchdog<Leased>
@@ -32,8 +31,6 @@ export interface SynchronizerServices {
   readonly outages: OutageReporter
   readonly releaseWaits: ReleaseWaits
   readonly background: Background
-  /** Aborts when the client abandons all commands and retries still under way. */
-  readonly abandoned: AbortSignal
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
 }

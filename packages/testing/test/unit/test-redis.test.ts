@@ -267,6 +267,40 @@ describe('what goes wrong', () => {
     },
   )
 
+  const insisted: [string, (locks: LockClient) => Promise<() => Promise<unknown>>][] = [
+    [
+      'the release of a lock',
+      async (locks) => {
+        const hold = await locks.getLock('x').acquire()
+        return () => hold.release()
+      },
+    ],
+    [
+      'the release of a semaphore',
+      async (locks) => {
+        const semaphore = locks.getSemaphore('x')
+        await semaphore.trySetPermits(0)
+        return () => semaphore.release()
+      },
+    ],
+  ]
+  it.each(insisted)(
+    'close ends the pauses of %s that is tried again: no time has to pass',
+    async (_, begin) => {
+      const one = client()
+      const release = await begin(one)
+      redis.condition = 'loading'
+      const released = release()
+      await redis.settle()
+      redis.condition = 'well'
+      const closed = jest.fn()
+      const closing = one.close().then(closed)
+      await redis.settle()
+      expect(closed).toHaveBeenCalled()
+      await Promise.all([released, closing])
+    },
+  )
+
   it('restrict: a user without rights on the keys is told so', async () => {
     const one = client()
     redis.restrict({ keys: ['*mine:*'] })

@@ -195,8 +195,9 @@ export class Campaign {
       known: undefined,
       tokens: rules.tokens,
     }
-    const limits = { runtime: session.runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: hold.signal }
-    return untilKnown(() => begin(session.runner, given), limits)
+    const { runtime, runner, closing } = session
+    const until = { runtime, closing, abandoned: hold.signal }
+    return untilKnown(() => begin(runner, given), until, Number.POSITIVE_INFINITY)
   }
 
   /** Redis may lose the term alone, by eviction or DEL: the leader writes it again. */

@@ -20,6 +20,7 @@ export async function* followTerms(
   stop: AbortSignal,
 ): AsyncGenerator<Leader | null, void, void> {
   const { runtime, port, runner, options } = session
+  const until = { runtime, closing: session.closing, abandoned: stop }
   const bell = new Doorbell(runtime)
   const left = new AbortController()
   const channel = electionChannel(election.key)
@@ -37,8 +38,7 @@ export async function* followTerms(
     while (!stop.aborted) {
       bell.answered()
       const given = { ...election, knownToken, asksForLine: false }
-      const limits = { runtime, giveUpAt: Number.POSITIVE_INFINITY, signal: stop }
-      const reply = await untilKnown(() => look(runner, given), limits)
+      const reply = await untilKnown(() => look(runner, given), until, Number.POSITIVE_INFINITY)
       knownToken = reply.terms[0]?.token ?? (knownToken || BEFORE_ALL_TERMS)
       for (const leader of newsIn(reply, given.knownToken)) {
         const name = leader ? `${leader.token} ${leader.owner}` : ''

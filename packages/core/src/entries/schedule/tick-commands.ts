@@ -38,9 +38,8 @@ export class TickCommands {
   }
 
   private known<T>(command: () => Promise<T>): Promise<T> {
-    const { runtime, options, abandoned } = this.session
-    const giveUpAt = runtime.now() + options.unavailableTimeoutMs
-    return untilKnown(command, { runtime, giveUpAt, signal: abandoned })
+    const { runtime, options } = this.session
+    return untilKnown(command, this.session, runtime.now() + options.unavailableTimeoutMs)
   }
 }
 

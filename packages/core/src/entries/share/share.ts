@@ -174,12 +174,11 @@ export class Share<T = unknown> {
    */
   async invalidate(key: string): Promise<void> {
     const { session, lockName, lockKey } = this.placeOf(key)
-    const { runtime, options, abandoned, runner } = session
-    const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
+    const giveUpAt = session.runtime.now() + session.options.unavailableTimeoutMs
     const given = { lockName, key: lockKey }
     const flight = this.flights.get(key)
     const asOf = flight?.validity.next() ?? 0
-    const owner = await untilKnown(() => sendInvalidate(runner, given), limits)
+    const owner = await untilKnown(() => sendInvalidate(session.runner, given), session, giveUpAt)
     flight?.validity.wasValid(owner, asOf)
     this.flights.delete(key)
   }

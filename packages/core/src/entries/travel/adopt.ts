@@ -111,9 +111,9 @@ async function adoptAs({ lock, owner }: Traveller, request: LevelRequest): Promi
 }
 
 function untilAnswered(acquisition: Acquisition, request: LevelRequest): Promise<AcquireReply> {
-  const { runtime, options, abandoned } = acquisition.session
-  const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
-  return untilKnown(async () => acquisition.tryFirst<AcquireReply>(request, identity), limits)
+  const { session } = acquisition
+  const giveUpAt = session.runtime.now() + session.options.unavailableTimeoutMs
+  return untilKnown(async () => acquisition.tryFirst<AcquireReply>(request, identity), session, giveUpAt)
 }
 
 /** The protocol of the lock, but for the first acquire: that adopts a lock that was handed over, and never a free one. */

@@ -97,12 +97,11 @@ async function keepForToken(
   }
   refuseReleased(hold)
   refuseIfShared(acquisition.levelCount)
-  const { runtime, options, abandoned } = session
-  const limits = { runtime, giveUpAt: runtime.now() + options.unavailableTimeoutMs, signal: abandoned }
+  const giveUpAt = session.runtime.now() + session.options.unavailableTimeoutMs
   endForSuccessor(acquisition, hold)
   let outcome: 'handed-over' | 'lost'
   try {
-    outcome = await untilKnown(() => nameSuccessor(acquisition, traveller, keepMs), limits)
+    outcome = await untilKnown(() => nameSuccessor(acquisition, traveller, keepMs), session, giveUpAt)
   } catch (error) {
     acquisition.wasHandedOver('unknown')
     session.background.run(takeBack(acquisition, traveller))

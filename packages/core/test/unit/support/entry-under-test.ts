@@ -96,7 +96,7 @@ export class EntryUnderTest {
       options: { lockWatchdogTimeout: leaseMs, resyncInterval: 10_000, unavailableTimeoutMs: 10_000 },
       runtime: runtimeWith(runtimeWith(systemRuntime, this.clock), { random: () => 0.5 }),
       ...{ port: this.port, background: this.background },
-      abandoned: new AbortController().signal,
+      ...{ closing: new AbortController().signal, abandoned: new AbortController().signal },
     } as unknown as EntryServices
     this.entry = new LockEntry(services, this.redis, holderNamed('A'))
   }
