@@ -11,22 +11,21 @@ const packages = fileURLToPath(new URL('../packages', import.meta.url))
  */
 const ROOMS = {
   entries:
-    'index lock-client locks acquire inspect kinds entry diagnostics hold context scripts redis arguments events errors lock-holder keys runtime',
+    'index lock-client locks acquire inspect-all kinds entry diagnostics hold context scripts redis arguments events errors lock-holder keys runtime',
   'lock-client':
-    'lock-thread lock-source synchronizers acquire inspect client context options redis arguments events runtime',
-  'lock-thread': 'lock-source context runtime',
+    'lock-thread lock-source synchronizers acquire inspect-all client context options redis arguments events runtime',
+  'lock-thread': 'lock-source runtime',
   'lock-source': 'compound locks client kinds context arguments',
-  compound: 'locks acquire client kinds diagnostics hold context redis arguments errors runtime',
-  synchronizers:
-    'acquire client diagnostics context scripts options redis arguments events errors keys runtime',
-  locks: 'acquire inspect kinds hold context scripts redis arguments errors runtime',
+  compound: 'locks acquire kinds diagnostics hold context redis arguments errors runtime',
+  synchronizers: 'acquire client diagnostics scripts redis arguments events errors keys runtime',
+  locks: 'acquire kinds hold context scripts redis arguments errors runtime',
   acquire: 'client kinds pass entry diagnostics hold context scripts redis arguments events errors runtime',
-  inspect: 'diagnostics scripts options redis arguments errors lock-holder keys runtime',
+  'inspect-all': 'kinds scripts redis arguments errors keys runtime',
   client: 'kinds pass diagnostics hold context scripts options redis events errors keys runtime',
-  kinds: 'pass entry diagnostics context scripts options redis arguments errors lock-holder keys runtime',
+  kinds: 'pass entry diagnostics context scripts redis arguments errors lock-holder keys runtime',
   pass: 'entry scripts redis runtime',
   entry: 'scripts options redis errors runtime',
-  diagnostics: 'scripts options redis events errors lock-holder runtime',
+  diagnostics: 'scripts events errors lock-holder runtime',
   hold: 'arguments errors runtime',
   context: 'arguments keys runtime',
   scripts: 'redis keys runtime',

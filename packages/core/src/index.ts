@@ -51,6 +51,6 @@ export {
   isLockError,
 } from './errors.js'
 export type { AnyLockError, LockErrorCode, LossReason } from './errors.js'
-export type { InspectAllOptions, LocksInspection } from './inspect/inspect-all.js'
-export type { LockInspection } from './inspect/lock-inspection.js'
+export type { InspectAllOptions, LocksInspection } from './inspect-all.js'
+export type { LockInspection } from './kinds/lock-inspection.js'
 export type { LockHolder } from './lock-holder.js'

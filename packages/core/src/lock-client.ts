@@ -2,7 +2,7 @@ import { ClientChannel } from './client/client-channel.js'
 import { openTarget, targetOf } from './client/connect-target.js'
 import { Context, type CallSite } from './context/context.js'
 import { awaited, siteToFork, runIn } from './context/ambient.js'
-import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect/inspect-all.js'
+import { inspectAll, type InspectAllOptions, type LocksInspection } from './inspect-all.js'
 import { settleWithin } from './runtime/settle-within.js'
 import type { LockEvents } from './events.js'
 import { warnOfShortWatchdog, type AcquireOptions } from './acquire/acquire-options.js'
@@ -162,7 +162,7 @@ export class LockClient extends LockSource {
   /** Creates a logical thread that is passed explicitly, without AsyncLocalStorage. */
   thread(): LockThread {
     const context = new Context(this.session.nextThreadId(), null)
-    return new LockThread(context, this.home)
+    return new LockThread(context.id, { ...this.home, thread: { context, frame: null } })
   }
 
   /** The id of the logical thread around the caller, for `isHeldByThread`; undefined outside any context. */

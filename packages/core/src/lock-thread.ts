@@ -1,4 +1,3 @@
-import type { Context } from './context/context.js'
 import { LockSource, type LockHome } from './lock-source.js'
 import { showsOnly } from './runtime/shows-only.js'
 
@@ -7,21 +6,18 @@ import { showsOnly } from './runtime/shows-only.js'
  * wherever they are used, and belong only to that thread.
  */
 export class LockThread extends LockSource {
-  /** @internal */
-  protected readonly home: LockHome
-
   /** @internal Created by a client. */
   constructor(
-    private readonly context: Context,
-    home: LockHome,
+    private readonly threadId: number,
+    /** @internal */
+    protected readonly home: LockHome,
   ) {
     super()
-    this.home = { ...home, thread: { context, frame: null } }
   }
 
   /** The thread's id, for `isHeldByThread`. Unique within the client. */
   get id(): number {
-    return this.context.id
+    return this.threadId
   }
 }
 

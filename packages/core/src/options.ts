@@ -205,6 +205,8 @@ export interface ResolvedOptions {
   readonly commandBatchSize: number
   readonly fairLockWaitTimeout: number
   readonly resyncInterval: number
+  /** The interval of the client's heartbeats. Its waiters count as dead two intervals after the last one. */
+  readonly heartbeatMs: number
   readonly commandTimeout: number
   readonly unavailableTimeoutMs: number
   readonly releaseWaitMs: number
@@ -233,6 +235,10 @@ export interface ResolvedOptions {
   readonly background: Runtime
 }
 
+// A heartbeat counts for two intervals, and Redis caps liveness (`LONGEST_LIFE_MS` in life.part.lua): otherwise,
+// after its clock was set back, dead waiters would stay in the queue for that long.
+const LONGEST_HEARTBEAT_MS = 60_000
+
 /** Used unless the option `runtime` replaces them. */
 type Runtimes = Pick<ResolvedOptions, 'runtime' | 'background'>
 
@@ -244,7 +250,7 @@ export function resolveOptions(
   runtimes: Runtimes = SYSTEM_RUNTIMES,
 ): ResolvedOptions {
   checkOptions('options', options, CLIENT_OPTIONS)
-  const resolved: ResolvedOptions = {
+  const resolved = {
     clientName: givenOr(options.clientName, `${hostname()}-${process.pid}`.replaceAll(/[:{}]/g, '-')),
     lockWatchdogTimeout: givenOr(options.lockWatchdogTimeout, 30_000),
     watchdogBatchSize: givenOr(options.watchdogBatchSize, 25),
@@ -277,6 +283,7 @@ export function resolveOptions(
   return {
     ...resolved,
     clientName: wellFormed(resolved.clientName),
+    heartbeatMs: Math.min(resolved.resyncInterval, LONGEST_HEARTBEAT_MS),
     commandTimeout: Math.min(resolved.commandTimeout, resolved.unavailableTimeoutMs),
   }
 }
@@ -286,7 +293,7 @@ function givenOr<T>(given: T | undefined, usual: T): T {
   return given === undefined ? usual : given
 }
 
-function check(options: ResolvedOptions): void {
+function check(options: Omit<ResolvedOptions, 'heartbeatMs'>): void {
   const { clientName } = options
   if (typeof (clientName as unknown) !== 'string' || !/^[^:{}]{1,200}$/.test(clientName)) {
     throw new InvalidArgumentError(
@@ -320,7 +327,11 @@ function check(options: ResolvedOptions): void {
 }
 
 /** With 'none' a release publishes nothing: without pushed grants no waiter would ever be woken. */
-function checkInterop({ interop, pushedGrants, replicas }: ResolvedOptions): void {
+function checkInterop({
+  interop,
+  pushedGrants,
+  replicas,
+}: Pick<ResolvedOptions, 'interop' | 'pushedGrants' | 'replicas'>): void {
   checkOneOf('interop', interop, ['redisson', 'none'])
   if (interop === 'none' && !pushedGrants) {
     throw new InvalidArgumentError(
@@ -373,13 +384,4 @@ function runtimesOf({ runtime: given }: LockClientOptions, otherwise: Runtimes):
     runtime: runtimeWith(otherwise.runtime, given),
     background: runtimeWith(otherwise.background, given),
   }
-}
-
-// A heartbeat counts for two intervals, and Redis caps liveness (`LONGEST_LIFE_MS` in life.part.lua): otherwise,
-// after its clock was set back, dead waiters would stay in the queue for that long.
-const LONGEST_HEARTBEAT_MS = 60_000
-
-/** The interval of a client's heartbeats, ms. Its waiters count as dead two intervals after the last one. */
-export function heartbeatOf({ resyncInterval }: { readonly resyncInterval: number }): number {
-  return Math.min(resyncInterval, LONGEST_HEARTBEAT_MS)
 }

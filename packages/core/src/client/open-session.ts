@@ -15,7 +15,7 @@ import { IdleLocks } from '../pass/idle-locks.js'
 import { LocalReentry } from '../pass/local-reentry.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
-import { heartbeatOf, type ResolvedOptions } from '../options.js'
+import type { ResolvedOptions } from '../options.js'
 import type { PrimaryVerdict, RedisPort } from '../redis/redis-port.js'
 import { ScriptRunner } from '../redis/script-runner.js'
 import { CallOrigins } from '../diagnostics/call-origins.js'
@@ -144,8 +144,7 @@ function waitingInRedis(
   parts: Pick<Session, 'clientId' | 'runner' | 'waiter' | 'runtime' | 'grantReceiver' | 'held'>,
   options: ResolvedOptions,
 ) {
-  const { lockWatchdogTimeout, localPassing, pushedGrants, replicas } = options
-  const heartbeatMs = heartbeatOf(options)
+  const { lockWatchdogTimeout, localPassing, pushedGrants, replicas, heartbeatMs } = options
   const lastHolders = new LastSeenHolders(parts.clientId, parts.runtime, lockWatchdogTimeout)
   // A grant known only to the primary must not be used when replicas count.
   const takesGrants = pushedGrants && !replicas
@@ -197,7 +196,7 @@ function reportsOf(
 
 /** A grant is a lease for an owner that may be dead: no longer than any other lease. */
 function longestGrantMs(options: ResolvedOptions): number {
-  return Math.ceil(Math.min(2 * heartbeatOf(options), options.lockWatchdogTimeout))
+  return Math.ceil(Math.min(2 * options.heartbeatMs, options.lockWatchdogTimeout))
 }
 
 function lifecycle() {

@@ -6,7 +6,7 @@ import { HolderChangedError, LockTimeoutError, NotLockOwnerError } from '../erro
 import { AnyLock, holdOrThrow, type Finish, type ForceUnlockOptions } from '../locks/any-lock.js'
 import { notAHoldOf, whyNoHold } from '../locks/unlock.js'
 import { whileHeld } from '../locks/while-held.js'
-import type { HeldLock } from '../client/held-locks.js'
+import type { FieldNames } from '../hold.js'
 import type { LockServices } from '../locks/services.js'
 import { checkCallback } from '../arguments/validate.js'
 import { CompoundCall, type CompoundRequest } from './compound-call.js'
@@ -84,9 +84,9 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
 
   async getHoldCount(): Promise<number> {
     const levels = this.levelsHere()
-    const heldOf = (member: Member): HeldLock[] =>
-      levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition)
-    return reachedBy(await this.countsOf(heldOf), this.rule.needed)
+    const fieldsOf = (member: Member): FieldNames[] =>
+      levels.filter((level) => level.member === member).map(({ acquisition }) => acquisition.field)
+    return reachedBy(await this.countsOf(fieldsOf), this.rule.needed)
   }
 
   async remainTimeToLive(): Promise<number> {
@@ -127,8 +127,8 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
 
   /** @internal */
   protected async countOfThread(threadId: number): Promise<number> {
-    const owners = new Map(this.members.map((member) => [member, member.heldByThread(threadId)]))
-    const counts = await this.countsOf((member) => owners.get(member) ?? [])
+    const fields = new Map(this.members.map((member) => [member, member.fieldsOfThread(threadId)]))
+    const counts = await this.countsOf((member) => fields.get(member) ?? [])
     return reachedBy(counts, this.rule.needed)
   }
 
@@ -198,10 +198,10 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
     return this.members.flatMap((member) => member.heldFrom(site) ?? [])
   }
 
-  /** How many levels Redis has of these owners, by member. */
-  private countsOf(heldOf: (member: Member) => readonly HeldLock[]): Promise<number[]> {
+  /** How many levels Redis has in these fields, by member. */
+  private countsOf(fieldsOf: (member: Member) => readonly FieldNames[]): Promise<number[]> {
     return this.ask(async (member) => {
-      const fields = heldOf(member).map(({ field }) => field)
+      const fields = fieldsOf(member)
       const holds = fields.length > 0 ? (await member.protocol.inspect()).holds : null
       return Math.max(0, ...fields.map((field) => (holds && field.find(holds)) ?? 0))
     })

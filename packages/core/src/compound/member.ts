@@ -5,8 +5,7 @@ import { obtain } from '../acquire/obtain.js'
 import type { CallSite, SiblingMutex } from '../context/context.js'
 import { siteToAcquire, siteToRelease } from '../context/ambient.js'
 import { InvalidArgumentError, SelfDeadlockError, type LockTimeoutError } from '../errors.js'
-import type { HeldLock } from '../client/held-locks.js'
-import type { Hold } from '../hold.js'
+import type { FieldNames, Hold } from '../hold.js'
 import type { Lock } from '../locks/lock.js'
 import type { LockProtocol } from '../kinds/lock-protocol.js'
 import { enclosingAcquisition, releaseSiblingMutex } from '../acquire/reentry.js'
@@ -95,14 +94,15 @@ export class Member {
     }
   }
 
-  /** The locks held by the home client's thread with this id. */
-  heldByThread(threadId: number): HeldLock[] {
+  /** The fields of what the home client's thread with this id holds. */
+  fieldsOfThread(threadId: number): FieldNames[] {
     const { session, home } = this
     return session.held
       .ofScope(this.protocol.scope)
       .filter(({ thread }) =>
         session === home ? thread?.id === threadId : standsFor(thread, home, threadId),
       )
+      .map(({ field }) => field)
   }
 
   /** Acquires a level, or finds out why not. Never rejects. */

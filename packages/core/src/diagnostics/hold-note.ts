@@ -1,6 +1,5 @@
 import { inspect } from 'node:util'
 import { warn } from '../events.js'
-import type { ResolvedOptions } from '../options.js'
 import type { NoteRequest } from '../scripts/note.js'
 
 // A renewed hold may last long. Only a crashed client leaves a note behind: for a day.
@@ -14,7 +13,7 @@ const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]
  * caller's. A fixed lease bounds the note too: otherwise notes of names locked once would pile up.
  */
 export function noteWish(
-  describeHolds: NonNullable<ResolvedOptions['describeHolds']>,
+  describeHolds: true | (() => string | undefined),
   leaseMs: number | undefined,
 ): NoteRequest {
   const traceparent = describeHolds === true ? undefined : traceparentOf(describeHolds)

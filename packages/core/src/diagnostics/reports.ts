@@ -1,6 +1,5 @@
 import { ClientClosedError, RedisUnavailableError, type LockLostError } from '../errors.js'
-import { OncePerName, warn, type EventHub } from '../events.js'
-import type { CommandTrouble } from '../redis/script-command.js'
+import { OncePerName, warn, type EventHub, type LockEvents } from '../events.js'
 import { FixedDelayQueue } from '../runtime/fixed-delay-queue.js'
 import type { Clock } from '../runtime/runtime.js'
 
@@ -133,14 +132,17 @@ function cutOff(lockName: string, cause: ClientClosedError): RedisUnavailableErr
 }
 
 /** Per client: an event each time; without listeners, one process warning. */
-export function unexpectedReplies(events: EventHub): CommandTrouble['unexpected'] {
+export function unexpectedReplies(events: EventHub): (details: LockEvents['unexpected-reply']) => void {
   let hasWarned = false
-  return ({ reply }, error, { lockName, script }) => {
+  return (details) => {
     if (events.hasListeners('unexpected-reply')) {
-      events.emit('unexpected-reply', { lockName, script: script.name, reply, error })
+      events.emit('unexpected-reply', details)
     } else if (!hasWarned) {
       hasWarned = true
-      warn('HOLDFAST_REPLY', `${error.message} There is no listener: use on('unexpected-reply', ...).`)
+      warn(
+        'HOLDFAST_REPLY',
+        `${details.error.message} There is no listener: use on('unexpected-reply', ...).`,
+      )
     }
   }
 }

@@ -34,7 +34,7 @@ export { ALONE, type AcquireTerms, type HoldChange } from '../entry/entry-comman
 export { SerialQueue } from '../entry/serial-queue.js'
 export { type EventObserver, OncePerName, warn } from '../events.js'
 export { Hold, refuseIfShared } from '../hold.js'
-export { looksLikeToken, stepOf } from '../inspect/inspect-all.js'
+export { looksLikeToken, stepOf } from '../inspect-all.js'
 export {
   INBOX_PREFIX,
   clientIdOf,

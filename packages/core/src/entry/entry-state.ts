@@ -4,7 +4,7 @@ import type { AcquireReply } from '../scripts/acquire-reply.js'
 import type { ReleaseReply } from '../scripts/lock.js'
 import type { CommandStamp } from '../scripts/replay-guard.js'
 import { execWaitAfter, type ExecWait } from './exec-wait.js'
-import { heartbeatOf, type ResolvedOptions } from '../options.js'
+import type { ResolvedOptions } from '../options.js'
 
 /** A command that was sent, as far as its outcome changes what is known. */
 export interface SentCommand extends CommandStamp {
@@ -230,7 +230,7 @@ export class EntryState {
    * limit, nothing is given up earlier than any other call gives Redis up.
    */
   longestUndoMs(limitMs: number, options: ResolvedOptions): number {
-    const inLineMs = this.place === 'none' ? 0 : LONGEST_IN_LINE * heartbeatOf(options)
+    const inLineMs = this.place === 'none' ? 0 : LONGEST_IN_LINE * options.heartbeatMs
     const leastMs = limitMs === Infinity ? options.unavailableTimeoutMs : 0
     return Math.min(limitMs, Math.max(this.longestLeaseMs, inLineMs, leastMs))
   }

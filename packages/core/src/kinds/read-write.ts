@@ -20,7 +20,6 @@ import {
 } from '../scripts/read-write-lock.js'
 import type { ShortenReply } from '../scripts/shorten.js'
 import type { KindServices } from './services.js'
-import { heartbeatOf } from '../options.js'
 import { HashProtocol, nullIfOverwritten } from './hash-protocol.js'
 import type { LockEntry } from '../entry/lock-entry.js'
 import { ALONE, type HoldChange, type ReentryRule, type AcquireTerms } from '../entry/entry-commands.js'
@@ -190,7 +189,7 @@ export class WriteProtocol extends ReadWriteProtocol {
   private async take(change: HoldChange, { leaseMs, waits, note }: AcquireTerms): Promise<AcquireReply> {
     const { keys, session } = this
     // Renewed by each try. A writer that tries seldom keeps readers back for as long as any other waiter lives.
-    const announceForMs = waits ? 2 * heartbeatOf(session.options) : 0
+    const announceForMs = waits ? 2 * session.options.heartbeatMs : 0
     const given = { ...this.argumentsOf(change), keys, leaseMs, announceForMs, note }
     const reply = await acquireWrite(session.runner, given)
     return reply.kind === 'held' && waits ? { ...reply, waits } : reply

@@ -1,5 +1,5 @@
 import type { KnownKeys } from '../arguments/unknown-key.js'
-import type { LockInspection } from '../inspect/lock-inspection.js'
+import type { LockInspection } from '../kinds/lock-inspection.js'
 import { LOCK_OPTIONS, type LockOptions } from '../kinds/lock-options.js'
 import type { Lock } from './lock.js'
 import { showsOnly } from '../runtime/shows-only.js'

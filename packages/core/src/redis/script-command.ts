@@ -1,5 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
 import type { LockError, RedisUnavailableError } from '../errors.js'
+import type { LockEvents } from '../events.js'
 import type { InFlight } from '../runtime/command-deadlines.js'
 import type { Acknowledged } from './acknowledged-transport.js'
 import {
@@ -21,11 +22,7 @@ export interface CommandTrouble {
   unanswered(key: string | undefined): void
   /** The error of the last refusal, until the command is sent again: meanwhile it has certainly not run. */
   refusalOf(command: object): LockError | undefined
-  unexpected(
-    cause: UnexpectedReply,
-    error: RedisUnavailableError,
-    call: Pick<ScriptCall, 'script' | 'lockName'>,
-  ): void
+  unexpected(details: LockEvents['unexpected-reply']): void
 }
 
 /** Whoever sends commands learns first what became of them. */
@@ -106,9 +103,10 @@ export class ScriptCommand<R = unknown, T = R> implements InFlight, Answer<T>, R
 
   /** The reply is not one the script can give. */
   misread(reply: unknown): void {
+    const { lockName, script } = this.call
     const cause = new UnexpectedReply(reply)
     const error = unexpected(cause, this.call)
-    this.sender.trouble.unexpected(cause, error, this.call)
+    this.sender.trouble.unexpected({ lockName, script: script.name, reply: cause.reply, error })
     this.end(error)
   }
 

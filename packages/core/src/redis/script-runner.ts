@@ -1,5 +1,6 @@
 import type { Answer } from '@holdfast/waiter'
 import { ClientClosedError, type LockError, type RedisUnavailableError } from '../errors.js'
+import type { LockEvents } from '../events.js'
 import { isHeardEverywhere } from '../keys.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { AcknowledgedTransport, type ReplicaAcks } from './acknowledged-transport.js'
@@ -241,8 +242,8 @@ export class ScriptRunner implements CommandTrouble {
     return this.movingSlots?.refusalOf(command)
   }
 
-  unexpected(...details: Parameters<CommandTrouble['unexpected']>): void {
-    this.limits.unexpected?.(...details)
+  unexpected(details: LockEvents['unexpected-reply']): void {
+    this.limits.unexpected?.(details)
   }
 
   private deadlinesOf({ timeoutMs = Infinity }: ScriptCall): CommandDeadlines {

@@ -1,6 +1,5 @@
 import type { WaitRequest } from '@holdfast/waiter'
 import { ANSWER_MS } from '../acquire/acquire-options.js'
-import type { Contexts } from '../context/ambient.js'
 import type { KnownKeys } from '../arguments/unknown-key.js'
 import { nativeSignal } from '../arguments/native-signal.js'
 import { checkMaxWaiting, checkWait } from '../arguments/validate.js'
@@ -45,10 +44,15 @@ export interface PermitLimits extends WaitLimits {
   readonly maxWaiting: number | undefined
 }
 
+/** The contexts around a call. */
+export interface ContextsAround {
+  signalBeside(signal: AbortSignal | undefined): AbortSignal | undefined
+}
+
 /** The limits of a call: its own, and the signals of contexts around it. @throws InvalidArgumentError */
 export function waitLimits(
   { waitMs: given, signal }: WaitOptions,
-  contexts: Contexts,
+  contexts: ContextsAround,
   defaultWaitMs?: number,
 ): WaitLimits {
   // null is a mistake, and not a limit that was left out.
@@ -65,7 +69,7 @@ export function waitLimits(
 /** The limits of a call for permits: its own, else the client's. @throws InvalidArgumentError */
 export function permitLimits(
   options: PermitWaitOptions,
-  contexts: Contexts,
+  contexts: ContextsAround,
   defaults: Pick<PermitLimits, 'waitMs' | 'maxWaiting'>,
 ): PermitLimits {
   const { maxWaiting = defaults.maxWaiting } = options

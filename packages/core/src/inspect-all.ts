@@ -1,19 +1,19 @@
-import { InvalidArgumentError, WrongTypeError } from '../errors.js'
-import { keyPattern, noteKey } from '../keys.js'
-import type { KnownKeys } from '../arguments/unknown-key.js'
-import { settleWithin } from '../runtime/settle-within.js'
-import { inspectionOf, type LockInspection } from './lock-inspection.js'
-import { brokenOff, notSent, refusal, unanswered, unexpected, UnexpectedReply } from '../redis/failures.js'
-import { isForbidden } from '../redis/until-known.js'
-import type { KeyScan, ScannedType } from '../redis/key-scan.js'
-import type { RedisPort } from '../redis/redis-port.js'
-import type { ScriptRunner } from '../redis/script-runner.js'
-import type { ResolvedOptions } from '../options.js'
-import type { Runtime } from '../runtime/runtime.js'
-import { explain, type LockFacts } from '../scripts/lock.js'
-import { isToken, parts, texts } from '../redis/shapes.js'
-import { nativeSignal } from '../arguments/native-signal.js'
-import { checkInteger, checkOptions } from '../arguments/validate.js'
+import { InvalidArgumentError, WrongTypeError } from './errors.js'
+import { keyPattern, noteKey } from './keys.js'
+import type { ForeignRule } from './arguments/foreign-locks.js'
+import type { KnownKeys } from './arguments/unknown-key.js'
+import { settleWithin } from './runtime/settle-within.js'
+import { inspectionOf, type LockInspection } from './kinds/lock-inspection.js'
+import { brokenOff, notSent, refusal, unanswered, unexpected, UnexpectedReply } from './redis/failures.js'
+import { isForbidden } from './redis/until-known.js'
+import type { KeyScan, ScannedType } from './redis/key-scan.js'
+import type { RedisPort } from './redis/redis-port.js'
+import type { ScriptRunner } from './redis/script-runner.js'
+import type { Runtime } from './runtime/runtime.js'
+import { explain, type LockFacts } from './scripts/lock.js'
+import { isToken, parts, texts } from './redis/shapes.js'
+import { nativeSignal } from './arguments/native-signal.js'
+import { checkInteger, checkOptions } from './arguments/validate.js'
 
 /** The services of its client that a query uses. */
 interface InspectServices {
@@ -21,7 +21,7 @@ interface InspectServices {
   readonly keyPrefix: string
   readonly runtime: Runtime
   readonly runner: ScriptRunner
-  readonly options: ResolvedOptions
+  readonly options: { readonly commandTimeout: number; readonly foreignLocks: ForeignRule }
   /** @throws ClientClosedError */
   assertOpen(lockName: string): void
 }
