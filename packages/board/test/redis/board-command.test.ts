@@ -52,4 +52,4 @@ it('`holdfast board` serves it to this machine alone, under its own names, and e
   expect(await reply.json()).toMatchObject({ outcome: 'released' })
   child.kill('SIGTERM')
   expect(await ended).toBe(0)
-}, 60_000)
+})

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 
 const LIMIT_MS = 90_000
-jest.setTimeout(LIMIT_MS + 10_000)
 
 // In a process of its own, which has a temporary folder to itself and ends only when it has nothing open.
 let folder: string

@@ -14,13 +14,12 @@ import { redisUrl } from '../../../core/test/redis/support/rig.js'
 let database: PGlite
 let redis: Redis
 let locks: LockClient
-// A Postgres takes seconds to start.
 beforeAll(async () => {
   database = await PGlite.create()
   await database.exec(FENCE_TABLE.postgres)
   redis = new Redis(redisUrl, { keyPrefix: 'app:' })
   locks = await LockClient.connect(redis, { bareCalls: 'allow' })
-}, 60_000)
+})
 afterEach(() => database.exec('DELETE FROM holdfast_fences'))
 afterAll(async () => {
   await locks.close()

@@ -120,7 +120,7 @@ describe('@Exclusive', () => {
     await eventually(async () =>
       (await ticksOf(locks, 'Reports.nightly')).every(({ state }) => state === 'done'),
     )
-  }, 30_000)
+  })
 
   it('gives the method its run, in a context, and skips while another runs', async () => {
     const inside = signalled()

@@ -1,10 +1,7 @@
-import { describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { seededRandom } from '@holdfast/faults/harness'
 import type { Watch } from '../../src/index.js'
 import { Bench, expectNothingLeft, FakeLease, INTERVAL, TRUST, TTL } from './fixture.js'
-
-// Thousands of leases on virtual time: work for the processor alone, which other files share.
-jest.setTimeout(120_000)
 
 expectNothingLeft()
 

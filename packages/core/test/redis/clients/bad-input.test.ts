@@ -23,7 +23,6 @@ import { backgroundRuntime, systemRuntime } from '../../../src/runtime/runtime.j
 import type { IoredisClient } from '../../../src/redis/ioredis/client.js'
 import { carrierOf } from '../support/carrier.js'
 import { eventually, soon, useRig } from '../support/rig.js'
-import { SlowClock } from '../support/slow-clock.js'
 import { useWarnings } from '../support/warnings.js'
 
 const NAME = 'order:42'
@@ -244,7 +243,7 @@ describe('what is refused before Redis is asked for anything', () => {
   it('at the edges is taken: no wait, a fraction of a wait, the longest wait and lease', async () => {
     const longest = 2 ** 31 - 1
     // The first answer has 250 ms by that clock, which is slow.
-    const lock = (await rig.client({ runtime: new SlowClock(true) })).getLock(NAME)
+    const lock = (await rig.slow()).getLock(NAME)
     for (const waitMs of [0, -0, 0.5, 1e-9, longest]) {
       const taken = await lock.acquire({ waitMs, leaseMs: longest })
       expect(await rig.admin.pttl(NAME)).toBeGreaterThan(longest - 10_000)

@@ -71,11 +71,11 @@ describe('callers of one client that wait for the same locks', () => {
 
   it('leave the line when their wait is over, and are told who has it', async () => {
     const holder = await both(await rig.client()).acquire()
-    const locks = await rig.client()
+    const locks = await rig.slow()
     const abort = new AbortController()
     const first = both(locks).acquire({ signal: abort.signal })
     const aborted = failureOf(both(locks).acquire({ signal: abort.signal }))
-    const late = both(locks).acquire({ waitMs: 500 })
+    const late = both(locks).acquire({ waitMs: 1 })
     expect(await failureOf(late)).toMatchObject({ code: 'LOCK_TIMEOUT', lockName: 'x' })
     abort.abort('enough')
     await expect(first).rejects.toBe('enough')

@@ -3,6 +3,7 @@ import { type LockClient, type MultiLock } from '../../../src/index.js'
 import { failureOf } from '../support/outcomes.js'
 import { heal, silences, useNodes } from '../support/nodes.js'
 import { eventually, soon } from '../support/rig.js'
+import { SlowClock } from '../support/slow-clock.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
@@ -12,10 +13,14 @@ const over = (clients: readonly LockClient[]): MultiLock =>
 
 describe('multi lock over three servers', () => {
   it('is one lock: whoever has one member keeps it from everybody else, and release frees all', async () => {
-    const [one, other] = [await nodes.participant(), await nodes.participant()]
+    // On the clock of the other a wait of 1 ms takes 100, and a refusal has 25 s to come.
+    const [one, other] = [
+      await nodes.participant(),
+      await nodes.participant({ runtime: new SlowClock(true) }),
+    ]
     const hold = await over(one).acquire()
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
-    expect(await over(other).tryLock(500)).toBe(false)
+    expect(await over(other).tryLock(1)).toBe(false)
     expect(await hold.release()).toBe('released')
     await over(other).withLock((next) => next.verify())
   })

@@ -14,6 +14,7 @@ import {
 import { failureOf } from '../support/outcomes.js'
 import { redLockOf, useNodes } from '../support/nodes.js'
 import { eventually, soon } from '../support/rig.js'
+import { SlowClock } from '../support/slow-clock.js'
 
 const nodes = useNodes(3)
 const NAME = 'order:42'
@@ -37,12 +38,16 @@ async function counts(): Promise<number[]> {
 
 describe('RedLock', () => {
   it('is held on all nodes that answer, by an owner on each; others are refused; release frees all', async () => {
-    const [one, other] = [await nodes.participant(), await nodes.participant()]
+    // On the clock of the other a wait of 1 ms takes 100, and a refusal has 25 s to come.
+    const [one, other] = [
+      await nodes.participant(),
+      await nodes.participant({ runtime: new SlowClock(true) }),
+    ]
     const hold = await over(one).acquire()
     expect(await nodes.holders(NAME)).toEqual(hold.holds.map(({ owner }) => owner))
     expect(await over(other).tryLock()).toBe(false)
-    expect(await over(other).tryAcquire({ waitMs: 500 })).toBe(null)
-    const error = await failureOf(over(other).acquire({ waitMs: 500 }))
+    expect(await over(other).tryAcquire({ waitMs: 1 })).toBe(null)
+    const error = await failureOf(over(other).acquire({ waitMs: 1 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ lockName: NAME, holder: { owner: hold.owner } })
     const { nodes: said, message } = error as LockTimeoutError
@@ -235,11 +240,13 @@ describe('RedLock: re-entry', () => {
   })
 
   it('nests, passes those who wait, and tells a wait that would never end', async () => {
-    const [one, other] = [await nodes.participant(), await nodes.participant()]
+    // On its clock a wait of 4 ms takes 400, and a refusal has 25 s to come.
+    const one = await nodes.participant({ runtime: new SlowClock(true) })
+    const other = await nodes.participant()
     await one[0]!.run(async () => {
       await over(one).lock()
       const waiting = over(other).acquire()
-      const fromElsewhere = one[0]!.fork(() => over(one).tryLock(400), { detached: true })
+      const fromElsewhere = one[0]!.fork(() => over(one).tryLock(4), { detached: true })
       await expect(one[0]!.fork(() => over(one).lock())).rejects.toThrow(SelfDeadlockError)
       await over(one).withLock(() => over(one).withLock((hold) => expect(hold.count).toBe(3)))
       // Started together, while somebody waits in between: both levels are this context's.

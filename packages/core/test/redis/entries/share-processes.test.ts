@@ -88,7 +88,7 @@ describe('a share in ten processes', () => {
     expect(counts[runner]).toBeLessThanOrEqual(3)
     expect(Math.max(...counts.filter((_, i) => i !== runner))).toBeLessThanOrEqual(5)
     await finish('a')
-  }, 60_000)
+  })
 
   it('is run by exactly one of the others when its process is killed (I12)', async () => {
     await start({}, LEASE_MS)
@@ -105,7 +105,7 @@ describe('a share in ten processes', () => {
     }
     expect(running).toHaveLength(2)
     await finish('b')
-  }, 60_000)
+  })
 
   it('leaves its outcome unknown for all others when its process is killed, with onCrash: fail (I13)', async () => {
     await start({ onCrash: 'fail' }, LEASE_MS)
@@ -116,5 +116,5 @@ describe('a share in ten processes', () => {
     }
     expect(running).toHaveLength(1)
     await finish('c')
-  }, 60_000)
+  })
 })

@@ -85,7 +85,7 @@ describe.each(kinds)('a hold that travels: %s', (kind, lockOf) => {
   it('is named by those who are refused, by inspect and by inspectAll, without the right to it', async () => {
     const token = await handOver(await lockOf(one).acquire())
     const secret = (await holders())[0]!
-    const wait = lockOf(other).acquire({ waitMs: 500 })
+    const wait = lockOf(await rig.slow()).acquire({ waitMs: 1 })
     await expect(wait).rejects.toThrow(/: handed over, not yet adopted, .* of lease left[.;]/)
     await expect(wait).rejects.toMatchObject({ holder: { handedOver: true } })
     const [seen, all] = [await lockOf(other).inspect(), (await other.inspectAll()).locks]

@@ -4,7 +4,6 @@ import { LockLostError, LockTimeoutError, NotLockOwnerError } from '../../../src
 import { lostAt, nextLoss, outcomeOf, waitBehind } from '../support/outcomes.js'
 import { JavaClient } from '../support/java-client.js'
 import { eventually, soon } from '../support/rig.js'
-import { SlowClock } from '../support/slow-clock.js'
 import { Stalls } from '../support/stalls.js'
 import { describe, it, useRig } from '../support/together.js'
 
@@ -61,7 +60,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     expect(await rig.admin.persist(NAME)).toBe(1)
     await hold.verify()
     // The first answer has 250 ms by that clock, which is slow.
-    const brief = await rig.client({ runtime: new SlowClock(true) })
+    const brief = await rig.slow()
     const refused = await outcomeOf(brief.getLock(NAME).acquire({ waitMs: 0.01 }))
     expect(refused).toBeInstanceOf(LockTimeoutError)
     expect(refused).toMatchObject({ holder: { owner: hold.owner, leaseLeftMs: -1 } })
@@ -95,7 +94,7 @@ describe('a lock whose time to live somebody took away (PERSIST)', () => {
     const [locks, others] = [await rig.client(), await rig.client({ resyncInterval: 200 })]
     const lock = locks.getLock(NAME)
     expect(await lock.remainTimeToLive()).toBe(-1)
-    const brief = await rig.client({ runtime: new SlowClock(true) })
+    const brief = await rig.slow()
     expect(await outcomeOf(brief.getLock(NAME).acquire({ waitMs: 0.01 }))).toMatchObject({
       code: 'LOCK_TIMEOUT',
       message: expect.stringContaining('its lease does not expire') as unknown,

@@ -209,6 +209,5 @@ describe('the primary that Sentinel names becomes another one', () => {
       await load.end()
       expect(load.seen).toEqual({ losses: [], overlaps: [], tokensBack: [] })
     },
-    120_000,
   )
 })

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import type { Lock, LockClient } from '../../../src/index.js'
-import { outcomeOf } from '../support/outcomes.js'
+import { nextEvent, outcomeOf } from '../support/outcomes.js'
 import { fairKeys } from '../support/fair-line.js'
 import { eventually, soon } from '../support/rig.js'
 import { describe, it, own, useRig } from '../support/together.js'
@@ -204,14 +204,16 @@ describe('foreign text', () => {
     await rig.admin.hset(NAME, long, 1)
     await rig.admin.pexpire(NAME, 60_000)
     await rig.admin.set(NOTE, `1 ${'y'.repeat(5_000)} ${long}`)
-    const told = new Promise<{ holder?: { owner: string } | undefined }>((resolve) =>
-      locks.on('waiting', resolve),
-    )
-    const error = await outcomeOf(locks.getLock(NAME).acquire({ waitMs: 500 }))
+    const [told, enough] = [nextEvent(locks, 'waiting'), new AbortController()]
+    const waiting = outcomeOf(locks.getLock(NAME).acquire({ signal: enough.signal }))
+    expect((await told).holder?.owner).toHaveLength(200)
+    enough.abort()
+    await waiting
+    const slow = await rig.slow({ describeHolds: true })
+    const error = await outcomeOf(slow.getLock(NAME).acquire({ waitMs: 1 }))
     expect(error).toMatchObject({ code: 'LOCK_TIMEOUT' })
     expect((error as Error).message.length).toBeLessThan(500)
     expect((error as { holder: { owner: string } }).holder.owner).toBe(`${'x'.repeat(199)}…`)
-    expect((await soon(told)).holder?.owner).toHaveLength(200)
     const [holder] = (await locks.getLock(NAME).inspect())!.holders
     expect(holder!.owner).toHaveLength(200)
     expect(holder!.traceparent).toBeUndefined()

@@ -64,10 +64,10 @@ describe.each(foreignKinds)("$name, with foreignLocks: 'wait'", (kind) => {
 
   it('a try and a limited wait are refused as by any holder, and leave nothing', async () => {
     await takeString()
-    const lock = kind.of(locks, NAME)
+    const lock = kind.of(await rig.slow({ foreignLocks: 'wait' }), NAME)
     expect(await lock.tryLock()).toBe(false)
     expect(await lock.tryAcquire()).toBeNull()
-    const error = await outcomeOf(lock.acquire({ waitMs: 500 }))
+    const error = await outcomeOf(lock.acquire({ waitMs: 1 }))
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ holder: { owner: TOKEN, foreign: true } })
     expect(String(error)).toContain(`another library ("${TOKEN}")`)
@@ -390,8 +390,8 @@ describe('what an error advises', () => {
 describe('a hash that is no lock', () => {
   it.each(foreignKinds)('$name: waits behind it, and calls nobody its owner', async (kind) => {
     await rig.admin.hset(NAME, 'status', 'paid')
-    const lock = kind.of(locks, NAME)
-    const error = await outcomeOf(lock.acquire({ waitMs: 500 }))
+    const lock = kind.of(await rig.slow({ foreignLocks: 'wait' }), NAME)
+    const error = await outcomeOf(lock.acquire({ waitMs: 1 }))
     const what = kind.name === 'multi' ? 'error' : (error as LockTimeoutError).holder
     if (what !== 'error') {
       expect(what).toMatchObject({ owner: 'status', foreign: true, holds: 1, leaseLeftMs: -1 })

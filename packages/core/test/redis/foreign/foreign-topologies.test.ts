@@ -5,6 +5,7 @@ import { useClusterRig } from '../support/cluster-rig.js'
 import { foreignKinds, TOKEN } from '../support/foreign-kinds.js'
 import { redLockOf, useNodes } from '../support/nodes.js'
 import { soon } from '../support/rig.js'
+import { SlowClock } from '../support/slow-clock.js'
 
 const NAME = 'order:42'
 const LONG_MS = '60000'
@@ -19,8 +20,6 @@ describe("foreignLocks: 'wait' on a Redis Cluster", () => {
       const primary = await rig.primaryOf(NAME)
       await primary.command('SET', NAME, TOKEN, 'PX', LONG_MS)
       expect(await kind.of(locks, NAME).tryLock()).toBe(false)
-      const error = await outcomeOf(kind.of(locks, NAME).acquire({ waitMs: 500 }))
-      expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', holder: { owner: TOKEN, foreign: true } })
       const waiting = nextEvent(locks, 'waiting')
       const hold = kind.of(locks, NAME).acquire()
       await waiting
@@ -29,6 +28,11 @@ describe("foreignLocks: 'wait' on a Redis Cluster", () => {
       const taken = await soon(hold)
       expect(await primary.command('TYPE', NAME)).toBe('hash')
       expect(await taken.release()).toBe('released')
+      await primary.command('SET', NAME, TOKEN, 'PX', LONG_MS)
+      const slow = await rig.client({ foreignLocks: 'wait', runtime: new SlowClock(true) })
+      const error = await outcomeOf(kind.of(slow, NAME).acquire({ waitMs: 1 }))
+      expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', holder: { owner: TOKEN, foreign: true } })
+      await primary.command('DEL', NAME)
     },
   )
 })
@@ -43,9 +47,10 @@ describe("foreignLocks: 'wait' in a RedLock", () => {
 
   it('a majority of strings refuses it and is waited for; the strings stay (I1)', async () => {
     const lock = over(await nodes.participant({ foreignLocks: 'wait', commandTimeout: 5_000 }))
+    const slow = over(await nodes.participant({ foreignLocks: 'wait', runtime: new SlowClock(true) }))
     await takeStrings(1, 2)
     expect(await lock.tryLock()).toBe(false)
-    expect(await outcomeOf(lock.acquire({ waitMs: 500 }))).toBeInstanceOf(LockTimeoutError)
+    expect(await outcomeOf(slow.acquire({ waitMs: 1 }))).toBeInstanceOf(LockTimeoutError)
     const hold = lock.acquire()
     expect([await stringAt(1), await stringAt(2)]).toEqual([TOKEN, TOKEN])
     await nodes.at(1).server.command('DEL', NAME)

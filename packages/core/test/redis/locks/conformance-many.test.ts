@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
 import type { LockClient } from '../../../src/index.js'
 import { CriticalSection, oneAfterAnother } from '../support/critical-section.js'
@@ -7,9 +7,6 @@ import { reentrantKinds } from '../support/lock-kinds.js'
 
 // Redisson's own tests assert this of many threads that want one lock (RedissonLockTest, -HeavyTest, and the like of
 // other kinds). A thread of theirs is a context, or a client of its own.
-
-// Thousands of locks: on a busy machine they take as long as they take.
-jest.setTimeout(120_000)
 
 describe.each(reentrantKinds.filter((kind) => kind.excludesItself))(
   'conformance, many callers: $name',

@@ -20,7 +20,6 @@ import { nextEvent } from '../support/outcomes.js'
 import { CriticalSection, oneAfterAnother } from '../support/critical-section.js'
 import { eventually, signalled, useRig as useRigAlone } from '../support/rig.js'
 import { reentrantKinds } from '../support/lock-kinds.js'
-import { SlowClock } from '../support/slow-clock.js'
 import { describe, it, own, useRig } from '../support/together.js'
 import { useWarnings } from '../support/warnings.js'
 
@@ -517,8 +516,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
   it.each(['lock', 'withLock'] as const)(
     'a fork that waits without a limit for what its parent took by %s is SelfDeadlockError at once',
     async (how) => {
-      // On its clock a wait of 1 ms takes 100, and a refusal has 25 s to come.
-      const locks = await rig.client({ runtime: new SlowClock(true) })
+      const locks = await rig.slow()
       const lock = kind.of(locks, rig.name())
       const inside = async (): Promise<void> => {
         const waits: (() => Promise<unknown>)[] = [
@@ -571,6 +569,8 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
 
   it('a task that outlives its run acquires nothing in its name, but can release what it holds', async () => {
     const gone = signalled()
+    const locks = await rig.slow()
+    const lock = kind.of(locks, rig.name())
     const { task } = await locks.run(async () => {
       await lock.lock()
       const task = (async () => {
@@ -578,7 +578,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
         expect(locks.currentThreadId).toBeUndefined()
         expect(await lock.tryLock()).toBe(false)
         expect(await lock.tryAcquire()).toBeNull()
-        await expect(lock.withLock(() => undefined, { waitMs: 500 })).rejects.toThrow(LockTimeoutError)
+        await expect(lock.withLock(() => undefined, { waitMs: 1 })).rejects.toThrow(LockTimeoutError)
         expect(await holdsInRedis()).toEqual([1])
         await lock.unlock()
         expect(await lock.isLocked()).toBe(false)
@@ -624,8 +624,7 @@ describe.each(exclusiveKinds)('identity, contexts: $name', (kind) => {
 
   it('user code after a wait runs in the async context of the waiter, not of whoever woke it', async () => {
     const store = new AsyncLocalStorage<number>()
-    // On its clock a wait of 1 ms takes 100, and a refusal has 25 s to come.
-    const locks = await rig.client({ runtime: new SlowClock(true) })
+    const locks = await rig.slow()
     const lock = kind.of(locks, rig.name())
     const ways: ((i: number) => Promise<unknown>)[] = [
       async () => {

@@ -4,7 +4,6 @@ import type { Clock } from '../../../src/runtime/runtime.js'
 import { systemRuntime } from '../../../src/runtime/runtime.js'
 import { failureOf, nextEvent } from '../support/outcomes.js'
 import { eventually, sleep, soon } from '../support/rig.js'
-import { SlowClock } from '../support/slow-clock.js'
 import { describe, it, own, useRig } from '../support/together.js'
 
 // How the waiters of a spin lock pause, and what they cost.
@@ -99,8 +98,7 @@ describe('the pauses of a spin lock', () => {
 
   it('never keep a caller past its deadline', async () => {
     const hold = await holding.getSpinLock(NAME).acquire()
-    // A wait of 100 ms, and 25 s for the refusal.
-    const locks = await rig.client({ resyncInterval: NEVER_MS, runtime: new SlowClock(true) })
+    const locks = await rig.slow({ resyncInterval: NEVER_MS })
     const failure = await failureOf(locks.getSpinLock(NAME, RARELY).acquire({ waitMs: 1 }))
     expect(failure).toBeInstanceOf(LockTimeoutError)
     expect(failure).toMatchObject({ holder: { owner: hold.owner } })

@@ -45,9 +45,9 @@ describe('what each transition leaves in an empty Redis, and what it publishes',
 
   it('refused acquire: nothing changes, neither count nor lease, and nothing is said', async () => {
     const hold = await lock.acquire({ leaseMs: 8_000 })
-    const other = (await rig.client()).getLock(NAME)
+    const other = (await rig.slow()).getLock(NAME)
     expect(await other.tryLock()).toBe(false)
-    expect(await other.tryLock(500, 60_000)).toBe(false)
+    expect(await other.tryLock(1, 60_000)).toBe(false)
     expect(await other.tryAcquire({ leaseMs: 60_000 })).toBeNull()
     await expectHash({ [hold.owner]: '1' })
     await expectTtl(8_000)
@@ -188,12 +188,13 @@ describe('together with a Java client', () => {
   it('a Java holder excludes us (I1), and shows as the holder', async () => {
     await java.hold(NAME)
     expect(await lock.tryLock()).toBe(false)
-    expect(await lock.tryAcquire({ waitMs: 500 })).toBeNull()
-    await expect(lock.acquire({ waitMs: 500 })).rejects.toMatchObject({
+    const limited = (await rig.slow()).getLock(NAME)
+    expect(await limited.tryAcquire({ waitMs: 1 })).toBeNull()
+    await expect(limited.acquire({ waitMs: 1 })).rejects.toMatchObject({
       code: 'LOCK_TIMEOUT',
       holder: { owner: java.owner, holds: 1 },
     })
-    expect(await lock.isLocked()).toBe(true)
+    expect(await limited.isLocked()).toBe(true)
     expect(await lock.getHoldCount()).toBe(0)
     await expect(lock.unlock()).rejects.toThrow(NotLockOwnerError)
     await expectHash({ [java.owner]: '1' })

@@ -33,7 +33,7 @@ describe("Redisson's own cases", () => {
 
   it('testAwaitTimeout, testAwaitTimeoutFail: true in time, false when the time is over', async () => {
     await latch.trySetCount(1)
-    expect(await latch.await(500)).toBe(false)
+    expect(await (await rig.slow()).getCountDownLatch(NAME).await(1)).toBe(false)
     expect(await latch.await(0)).toBe(false)
     const waiting = latch.await({ waitMs: 5_000 })
     await eventually(isParked)

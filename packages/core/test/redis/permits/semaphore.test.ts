@@ -86,7 +86,7 @@ describe("Redisson's own cases", () => {
 
   it('testTryNAcquire: a wait with a limit is over when it says, and gets what comes in time', async () => {
     await semaphore.trySetPermits(1)
-    expect(await semaphore.tryAcquire(2, 500)).toBe(false)
+    expect(await (await rig.slow()).getSemaphore(NAME).tryAcquire(2, 1)).toBe(false)
     const waiting = semaphore.tryAcquire({ permits: 2, waitMs: 5_000 })
     await eventually(isParked)
     await semaphore.release()
@@ -97,7 +97,8 @@ describe("Redisson's own cases", () => {
 
 describe("JavaScript's face", () => {
   it('acquire with a limit ends in LOCK_TIMEOUT, which says of what', async () => {
-    const error = await semaphore.acquire({ permits: 3, waitMs: 500 }).catch((thrown: unknown) => thrown)
+    const slow = (await rig.slow()).getSemaphore(NAME)
+    const error = await slow.acquire({ permits: 3, waitMs: 1 }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(LockTimeoutError)
     expect(error).toMatchObject({ code: 'LOCK_TIMEOUT', lockName: NAME, holder: undefined })
     expect((error as Error).message).toMatch(/^3 permits of semaphore "pool" not acquired in \d+ ms/)

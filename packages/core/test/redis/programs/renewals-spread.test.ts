@@ -62,5 +62,5 @@ describe('renewals of locks that were taken in one burst', () => {
     expect(rows.length).toBeGreaterThan(ROWS)
     expect([lost, holds.every(({ signal }) => !signal.aborted)]).toEqual([0, true])
     await Promise.all(holds.map((hold) => hold.release()))
-  }, 40_000)
+  })
 })

@@ -178,6 +178,8 @@ describe('a read-write lock', () => {
   })
 
   it('from read to write: a try and a limited wait are refused, an endless one is refused at once', async () => {
+    const locks = await rig.slow()
+    const lock = locks.getReadWriteLock(rig.name())
     await locks.run(async () => {
       const hold = await lock.readLock().acquire()
       for (const ask of [
@@ -190,15 +192,15 @@ describe('a read-write lock', () => {
       }
       expect(await lock.writeLock().tryLock()).toBe(false)
       expect(await lock.writeLock().tryAcquire()).toBeNull()
-      expect(await lock.writeLock().tryLock(500)).toBe(false)
-      expect(await lock.writeLock().tryAcquire({ waitMs: 500 })).toBeNull()
-      const failure = await failureOf(lock.writeLock().acquire({ waitMs: 500 }))
+      expect(await lock.writeLock().tryLock(1)).toBe(false)
+      expect(await lock.writeLock().tryAcquire({ waitMs: 1 })).toBeNull()
+      const failure = await failureOf(lock.writeLock().acquire({ waitMs: 1 }))
       expect(failure).toBeInstanceOf(LockTimeoutError)
-      expect((failure as LockTimeoutError).waitedMs).toBeGreaterThanOrEqual(80)
+      expect((failure as LockTimeoutError).waitedMs).toBeGreaterThan(0.9)
       expect((failure as LockTimeoutError).holder?.owner).toBe(hold.owner)
       await expect(locks.fork(() => lock.writeLock().lock())).rejects.toThrow(SelfDeadlockError)
       expect(await locks.fork(() => lock.writeLock().tryLock())).toBe(false)
-      await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 500 }))).rejects.toThrow(
+      await expect(locks.fork(() => lock.writeLock().acquire({ waitMs: 1 }))).rejects.toThrow(
         LockTimeoutError,
       )
       hold.ensure()

@@ -10,6 +10,7 @@ import { allLuaSources } from './all-lua-sources.js'
 import { backgroundRuntime } from '../../../src/runtime/runtime.js'
 import { carrierOf, connectionTo } from './carrier.js'
 import { staysByDesign } from './lasting-keys.js'
+import { SlowClock } from './slow-clock.js'
 import { openRedis, topologyCredentials, topologyOptions } from './topology.js'
 
 /** The Redis of all tests. */
@@ -129,6 +130,11 @@ export class Rig {
   async impatient(options: LockClientOptions, connection = this.connection()): Promise<LockClient> {
     await this.client({}, connection)
     return this.client(options, connection)
+  }
+
+  /** On its clock a wait of 1 ms takes 100, and a refusal has 25 s to come, however long Redis stands still. */
+  slow(options: LockClientOptions = {}): Promise<LockClient> {
+    return this.client({ runtime: new SlowClock(true), ...options })
   }
 
   /** Without waiting for Redis. */

@@ -15,6 +15,7 @@ type Waiting = LockEvents['waiting']
 const rig = useRig()
 const locks = own(() => rig.client({ clientName: 'orders' }))
 const others = own(() => rig.client({ clientName: 'others' }))
+const slow = own(() => rig.slow({ clientName: 'others' }))
 
 const timeoutOf = async (call: Promise<unknown>): Promise<LockTimeoutError> =>
   (await outcomeOf(call)) as LockTimeoutError
@@ -28,11 +29,11 @@ function heardBy(client: LockClient): Waiting[] {
 describe('LOCK_TIMEOUT', () => {
   it('names client and thread, the lower bound of the time, and the lease left', async () => {
     const hold = await locks.getLock(NAME).acquire()
-    const heard = heardBy(others)
-    const first = others.getLock(NAME).acquire()
+    const heard = heardBy(slow)
+    const first = slow.getLock(NAME).acquire()
     // The head of the line was refused: from then on this client knows.
     await eventually(() => heard.length === 1)
-    const error = await timeoutOf(others.getLock(NAME).acquire({ waitMs: 500 }))
+    const error = await timeoutOf(slow.getLock(NAME).acquire({ waitMs: 1 }))
     expect(error.message).toMatch(
       /^Lock "order:42" not acquired in \d+ ms: orders \(thread \d+\) has held it for at least \d+(\.\d)? m?s, \d+(\.\d)? s of lease left\. Try again later, or wait longer \(waitMs\)\.$/,
     )
@@ -45,10 +46,10 @@ describe('LOCK_TIMEOUT', () => {
   })
 
   it.each([
-    ['acquire', () => others.getLock(NAME).acquire({ waitMs: 500 })],
+    ['acquire', () => slow.getLock(NAME).acquire({ waitMs: 1 })],
     ['acquire without a wait', () => others.getLock(NAME).acquire({ waitMs: 0 })],
-    ['withLock', () => others.getLock(NAME).withLock(() => undefined, { waitMs: 500 })],
-    ['fair lock', () => others.getFairLock(`${NAME}:fair`).acquire({ waitMs: 500 })],
+    ['withLock', () => slow.getLock(NAME).withLock(() => undefined, { waitMs: 1 })],
+    ['fair lock', () => slow.getFairLock(`${NAME}:fair`).acquire({ waitMs: 1 })],
   ])('has a stack that tells who called: %s', async (_, call) => {
     const holds = [await locks.getLock(NAME).acquire(), await locks.getFairLock(`${NAME}:fair`).acquire()]
     const takeStock = async (): Promise<unknown> => await call()
@@ -61,7 +62,7 @@ describe('LOCK_TIMEOUT', () => {
     const hold = await locks.getFairLock(NAME).acquire()
     const first = others.getFairLock(NAME).acquire()
     await eventually(async () => (await rig.admin.llen(`redisson_lock_queue:{${NAME}}`)) === 1)
-    const error = await timeoutOf((await rig.client()).getFairLock(NAME).acquire({ waitMs: 500 }))
+    const error = await timeoutOf(slow.getFairLock(NAME).acquire({ waitMs: 1 }))
     expect(error).toMatchObject({ holder: { owner: hold.owner, holds: 1 }, placeInLine: 2 })
     expect(error.message).toMatch(
       /: orders \(thread \d+\) (has held|holds) it.*; place 2 in line\. Try again later/,
@@ -98,8 +99,8 @@ describe('LOCK_TIMEOUT', () => {
 
   it('LOCK_TIMEOUT of a multi lock: the member, and who has it', async () => {
     const hold = await locks.getLock('b').acquire()
-    const both = others.getMultiLock(others.getLock('a'), others.getLock('b'))
-    const error = await timeoutOf(both.acquire({ waitMs: 500 }))
+    const both = slow.getMultiLock(slow.getLock('a'), slow.getLock('b'))
+    const error = await timeoutOf(both.acquire({ waitMs: 1 }))
     expect(error).toMatchObject({ lockName: 'b', holder: { clientName: 'orders' } })
     expect(error.message).toMatch(
       /^Member "b" not acquired in \d+ ms: orders \(thread \d+\) (has held|holds) it/,
@@ -125,20 +126,20 @@ describe('LOCK_TIMEOUT', () => {
   })
 
   it('LOCK_TIMEOUT of a semaphore, of a caller that never came to try: what the head of its line was told', async () => {
-    const semaphore = others.getSemaphore('pool')
+    const semaphore = slow.getSemaphore('pool')
     await semaphore.trySetPermits(1)
     const abort = new AbortController()
-    const heard = heardBy(others)
+    const heard = heardBy(slow)
     const head = outcomeOf(semaphore.acquire({ permits: 2, signal: abort.signal }))
     await eventually(() => heard.length === 1)
     expect(heard[0]).toMatchObject({ permits: { wanted: 2, free: 1, isMissing: false } })
-    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 500 }))
+    const error = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 1 }))
     expect(error).toMatchObject({ permitsLeft: 1, permitsWanted: 3 })
     expect(error.message).toMatch(
       /ms: only 1 is free, 3 are wanted\. Callers that want no more than is free go first/,
     )
     await semaphore.addPermits(-1)
-    const none = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 500 }))
+    const none = await timeoutOf(semaphore.acquire({ permits: 3, waitMs: 1 }))
     expect(none.message).toMatch(/ms: none is free\. Wait longer, or look for a caller that does not release/)
     abort.abort()
     await head
@@ -148,15 +149,15 @@ describe('LOCK_TIMEOUT', () => {
   it.each(['getSemaphore', 'getPermitExpirableSemaphore'] as const)(
     'LOCK_TIMEOUT of a semaphore of %s that nobody made: trySetPermits',
     async (getter) => {
-      const semaphore = others[getter]('nobody:made')
+      const semaphore = slow[getter]('nobody:made')
       const message =
         /ms: there is no such semaphore\. Call trySetPermits\(n\) once, before the first acquire\.$/
       expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(message)
-      const heard = heardBy(others)
+      const heard = heardBy(slow)
       const waiting: Promise<unknown> = semaphore.acquire({ waitMs: 60_000 })
       await eventually(() => heard.length === 1)
       expect(heard[0]).toMatchObject({ permits: { wanted: 1, free: 0, isMissing: true } })
-      expect((await timeoutOf(semaphore.acquire({ waitMs: 500 }))).message).toMatch(message)
+      expect((await timeoutOf(semaphore.acquire({ waitMs: 1 }))).message).toMatch(message)
       await semaphore.trySetPermits(1)
       await soon(waiting)
       expect((await timeoutOf(semaphore.acquire({ waitMs: 0 }))).message).toMatch(/none is free/)

@@ -1,9 +1,6 @@
-import { expect, jest } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { describe, it, useRig, useSmallPrograms, itAtOnce } from '../support/together.js'
-
-// Programs start at once: on a busy machine each takes as long as it takes.
-jest.setTimeout(60_000)
 
 const WARNED = /\[HOLDFAST_BARE_CALLS\] HoldfastWarning: Lock "[^"]+": a call outside any context has waited/
 const CODE = 'HOLDFAST_BARE_CALLS'

@@ -1,10 +1,7 @@
-import { expect, jest } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { RedisServer } from '@holdfast/faults/harness'
 import { type SmallProgram } from '../support/small-program.js'
 import { describe, it, useRig, useSmallPrograms } from '../support/together.js'
-
-// Programs start at once: on a busy machine each takes as long as it takes.
-jest.setTimeout(60_000)
 
 interface Mistake {
   /** `locks`, `lock` and its NAME are there. */
