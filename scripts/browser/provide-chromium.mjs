@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { run, works } from '../redis/run.mjs'
+import { canInstallFromDebian, installFromDebian } from '../support/debian.mjs'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -31,12 +31,10 @@ const isProgram = (path) => {
  */
 export const provideChromium = async ({ log }) => {
   if (chromiumProgram()) return
-  if (process.getuid?.() !== 0 || !(await works('apt-get', ['--version']))) {
+  if (!(await canInstallFromDebian())) {
     log('there is no chromium on the PATH, and HOLDFAST_CHROMIUM names none: tests of the board will fail')
     return
   }
   log('installing the package chromium with apt-get')
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core'], { env })
+  await installFromDebian(['chromium', 'fonts-dejavu-core'])
 }

@@ -58,7 +58,8 @@ export const checkCommonJsProject = async (setting) => {
   if (!(await report.check('CommonJS project: npm install, with jest and ts-jest', install))) return
   await report.check('CommonJS project: quickstart', () => prints(project, 'quickstart.js'))
   await report.check("CommonJS project: quickstart in Jest, preset 'ts-jest' and nothing else", () =>
-    project.node('node_modules/jest/bin/jest.js', '--ci'),
+    // With what CI leaves it of the processors, a connection takes longer than the five seconds that Jest waits.
+    project.node('node_modules/jest/bin/jest.js', '--ci', '--testTimeout=120000'),
   )
 }
 

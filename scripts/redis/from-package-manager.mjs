@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { fromPath } from './from-path.mjs'
 import { ping } from './ping.mjs'
 import { run, works } from './run.mjs'
+import { canInstallFromDebian, installFromDebian } from '../support/debian.mjs'
 
 const USUAL_URL = 'redis://127.0.0.1:6379'
 
@@ -25,7 +26,7 @@ export const fromPackageManager = async ({ log }) => {
  * @returns {Promise<boolean>} whether there was a way
  */
 export const installWithPackageManager = async ({ log }) => {
-  if (process.getuid?.() === 0 && (await works('apt-get', ['--version']))) await installWithApt(log)
+  if (await canInstallFromDebian()) await installWithApt(log)
   else if (await works('brew', ['--version'])) await installWithBrew(log)
   else return false
   return true
@@ -33,10 +34,8 @@ export const installWithPackageManager = async ({ log }) => {
 
 const installWithApt = async (log) => {
   log('installing the package redis-server with apt-get')
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
   const tookUsualPort = await isUp()
-  await run('apt-get', ['update'], { env })
-  await run('apt-get', ['install', '-y', '--no-install-recommends', 'redis-server'], { env })
+  await installFromDebian(['redis-server'])
   // Debian starts a service as soon as it is installed; nobody has asked for that one.
   if (!tookUsualPort && (await isUp())) {
     log('stopping the service redis-server that came with the package')

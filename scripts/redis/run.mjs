@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 
 /**
  * Runs a program to its end and gives what it wrote to stdout. Rejects with all its output when it fails, and
- * with an error of code ENOENT when there is no such program.
+ * with an error of code ENOENT when there is no such program. Killed at its limit the error has `isLate`.
  *
  * @param {string} program
  * @param {string[]} args
@@ -42,7 +42,8 @@ export const run = (program, args, { env = {}, limitMs = 0, ...how } = {}) =>
       if (code === 0) resolve(stdout)
       else {
         const why = isLate ? `killed at its limit of ${limitMs / 1_000} s` : (signal ?? `code ${code}`)
-        reject(new Error(`${program} ${args.join(' ')} failed (${why})\n${output.trim()}`))
+        const error = new Error(`${program} ${args.join(' ')} failed (${why})\n${output.trim()}`)
+        reject(Object.assign(error, { isLate }))
       }
     })
   })

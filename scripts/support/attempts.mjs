@@ -5,23 +5,16 @@ const OF_NPM = [...NPMRC.matchAll(/^(fetch-[a-z-]+)=(\d+)$/gm)]
 
 /**
  * For the environment of clients of registries: how long they wait for one request, and how often they repeat it. By
- * themselves they wait for minutes for an answer that never comes. What the user has set stays.
+ * themselves some wait five minutes, or half an hour, for an answer that never comes.
  */
-export const PATIENCE = Object.fromEntries(
-  [
-    // npm reads .npmrc in this repository only.
-    ...OF_NPM.map(([, name, value]) => [`npm_config_${name.replaceAll('-', '_')}`, value]),
-    ...[
-      ['PIP_DEFAULT_TIMEOUT', '30'],
-      ['PIP_RETRIES', '3'],
-    ],
-    // Bytes in a second, and seconds.
-    ...[
-      ['GIT_HTTP_LOW_SPEED_LIMIT', '1000'],
-      ['GIT_HTTP_LOW_SPEED_TIME', '30'],
-    ],
-  ].filter(([name]) => process.env[name] === undefined),
-)
+export const PATIENCE = {
+  // npm reads .npmrc in this repository only.
+  ...Object.fromEntries(OF_NPM.map(([, name, value]) => [`npm_config_${name.replaceAll('-', '_')}`, value])),
+  ...{ PIP_DEFAULT_TIMEOUT: '30', PIP_RETRIES: '2' },
+  // Bytes in a second, for so many seconds.
+  ...{ GIT_HTTP_LOW_SPEED_LIMIT: '1000', GIT_HTTP_LOW_SPEED_TIME: '30' },
+  MAVEN_OPTS: `${process.env.MAVEN_OPTS ?? ''} -Dmaven.wagon.rto=30000 -Daether.connector.requestTimeout=30000`,
+}
 
 const LIMITS_MS = [100_000, 200_000, 300_000]
 

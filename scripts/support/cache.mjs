@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { run, works } from '../redis/run.mjs'
 import { attempts, PATIENCE } from './attempts.mjs'
 
-const LIMIT_MS = 180_000
+const LIMIT_MS = 120_000
 /** How git, npm, apt-get, pip and Maven begin the line of an error; npm's first ones only have its code. */
 const REASON = /^(fatal:|npm error (?!code |errno |syscall |A complete log)|E:|ERROR:|\[ERROR\])/
 
@@ -48,7 +48,7 @@ export const requireProgram = async (what, program, args) => {
 }
 
 /**
- * Runs the client of a registry, for at most three minutes.
+ * Runs the client of a registry, for at most two minutes.
  *
  * @param {string} what is fetched, for the reason
  * @param {string} program
@@ -63,7 +63,7 @@ export const fetched = async (what, program, args, { whenAway = /^/, env, ...opt
   try {
     return await run(program, args, { limitMs: LIMIT_MS, env: { ...PATIENCE, ...env }, ...options })
   } catch (error) {
-    if (!whenAway.test(error.message)) throw error
+    if (!error.isLate && !whenAway.test(error.message)) throw error
     const lines = error.message
       .trim()
       .split('\n')

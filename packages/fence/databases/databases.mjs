@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@holdfast/faults/harness'
 import { run, works } from '../../../scripts/redis/run.mjs'
+import { canInstallFromDebian, installFromDebian } from '../../../scripts/support/debian.mjs'
 
 const LIMIT_MS = 120_000
 const TABLES = [
@@ -96,16 +97,14 @@ const DATABASES = {
 }
 
 const install = async (names, log) => {
-  if (names.length === 0 || process.getuid?.() !== 0 || !(await works('apt-get', ['--version']))) return
+  if (names.length === 0 || !(await canInstallFromDebian())) return
   log(`installing ${names.join(' and ')} with apt-get`)
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update'], { env })
   // Debian would start a server of its own; nobody has asked for that one.
   const policy = '/usr/sbin/policy-rc.d'
   const isOurs = !existsSync(policy)
   if (isOurs) await run('sh', ['-c', `printf '#!/bin/sh\\nexit 101\\n' > ${policy} && chmod 755 ${policy}`])
   try {
-    await run('apt-get', ['install', '-y', '--no-install-recommends', ...names], { env })
+    await installFromDebian(names)
   } finally {
     if (isOurs) await run('rm', ['-f', policy])
   }

@@ -127,6 +127,13 @@ describe('what a registry does not give', () => {
     await expect(mistake).rejects.not.toBeInstanceOf(NotAvailable)
   })
 
+  it('is no mistake in what would be built when its client says nothing until its limit', async () => {
+    const silent = ['-e', 'setInterval(() => {}, 1e6)']
+    const build = fetched('the thing', process.execPath, silent, { whenAway: MAVEN_IS_AWAY, limitMs: 1 })
+    await expect(build).rejects.toThrow('failed (killed at its limit of 0.001 s)')
+    await expect(build).rejects.toBeInstanceOf(NotAvailable)
+  })
+
   it('is a reason and no error, and so is a program that is missing; anything else stays an error', async () => {
     expect(await orReason(() => Promise.resolve('there'))).toBe('there')
     expect(await orReason(() => requireProgram('Maven', join(cache, 'mvn'), ['-version']))).toEqual({
