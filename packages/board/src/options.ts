@@ -31,9 +31,9 @@ export interface BoardOptions {
   /** The path that the board is mounted at, as the browser sees it: `/locks`. Default `/`. */
   readonly basePath?: string | undefined
   /**
-   * Who may do what. `request` is what the framework gave: an IncomingMessage for `handle`, a Request for `fetch`. It is
-   * asked at every request, and for every break. One that throws refuses. Without it everybody who reaches the board may
-   * look, and nobody may break a lock.
+   * Who may do what. `request` is what the framework gave, and you give it its type: an IncomingMessage for `handle`, a
+   * Request for `fetch`. It is asked at every request, and for every break. One that throws refuses. Without it everybody
+   * who reaches the board may look, and nobody may break a lock.
    */
   readonly authorize?:
     ((request: never, action: BoardAction) => BoardPermission | Promise<BoardPermission>) | undefined

@@ -118,9 +118,14 @@ export class Connection {
   }
 
   private make(keyPrefix: string | undefined): AnyRedis {
-    const { cluster = false, sentinel } = this.options
+    const { cluster = false, sentinel, master, sentinelUser } = this.options
     if (cluster && sentinel !== undefined) {
       throw new UsageError('--cluster and --sentinel exclude each other.')
+    }
+    if (sentinel === undefined && (master ?? sentinelUser) !== undefined) {
+      throw new UsageError(
+        '--master and --sentinel-user are for Sentinels: say where these are, with --sentinel.',
+      )
     }
     const [first] = this.urls.map(parsed) as [URL]
     const common: Common = {

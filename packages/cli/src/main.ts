@@ -42,7 +42,7 @@ export async function main(
   whenBroken(terminal.stderr, () => undefined)
   const program = programOf(
     actionsFor({ terminal, guardian, outputEnd: outputEnd.signal, program: () => program }),
-    terminal.env,
+    { args, env: terminal.env },
     (result) => (code = result),
   )
   program.configureOutput({

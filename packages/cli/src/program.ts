@@ -50,10 +50,16 @@ Exit codes:
 
 Documentation: https://www.npmjs.com/package/@holdfast/cli`
 
-/** @param finish is told the exit code */
+/**
+ * @param given the arguments that it will parse, and the environment
+ * @param finish is told the exit code
+ */
 export function programOf(
   actions: Actions,
-  env: Readonly<Record<string, string | undefined>>,
+  {
+    args,
+    env,
+  }: { readonly args: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> },
   finish: (code: number) => void,
 ): Command {
   const program = new Command('holdfast')
@@ -63,11 +69,17 @@ export function programOf(
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('(holdfast --help tells more)')
     .exitOverride()
-  const common = (): CommonOptions => program.opts<CommonOptions>()
+  const common = (): CommonOptions => {
+    const options = program.opts<CommonOptions>()
+    if (options.timeout === 0) {
+      throw new UsageError('--timeout is more than 0; got 0.')
+    }
+    return options
+  }
   connectionOptions(program, env)
   program.addHelpText('after', EXIT_CODES)
 
-  addRun(program, async (options) => finish(await actions.run(options, common())))
+  addRun(program, args, async (options) => finish(await actions.run(options, common())))
   addLooking(program, { actions, common, finish })
   addLive(program, { actions, common, finish })
 
@@ -129,6 +141,12 @@ function connectionOptions(program: Command, env: Readonly<Record<string, string
     .option('--json', 'prints JSON: for programs', false)
 }
 
+const RUN_EXAMPLES = `
+Examples:
+  holdfast run nightly-report -- ./report.sh
+  holdfast run --try -E 0 cleanup -- find /srv/tmp -mtime +7 -delete
+  holdfast run --wait 30s --read prices -- ./export.sh`
+
 interface GivenToRun {
   readonly fair?: boolean
   readonly read?: boolean
@@ -142,7 +160,11 @@ interface GivenToRun {
   readonly lostExitCode: number
 }
 
-function addRun(program: Command, act: (options: RunOptions) => Promise<void>): void {
+function addRun(
+  program: Command,
+  args: readonly string[],
+  act: (options: RunOptions) => Promise<void>,
+): void {
   program
     .command('run')
     .summary('runs a command while it holds a lock')
@@ -186,15 +208,20 @@ function addRun(program: Command, act: (options: RunOptions) => Promise<void>): 
     .addOption(
       new Option('--lost-exit-code <N>', 'when the lock was lost').argParser(exitCodeOf).default(EXIT.lost),
     )
-    .addHelpText(
-      'after',
-      `
-Examples:
-  holdfast run nightly-report -- ./report.sh
-  holdfast run --try -E 0 cleanup -- find /srv/tmp -mtime +7 -delete
-  holdfast run --wait 30s --read prices -- ./export.sh`,
-    )
-    .action((name: string, command: string[], given: GivenToRun) => act(runOptions(name, command, given)))
+    .addHelpText('after', RUN_EXAMPLES)
+    .action((name: string, command: string[], given: GivenToRun) => {
+      checkSeparator(args, 1 + command.length)
+      return act(runOptions(name, command, given))
+    })
+}
+
+/** Where there is a `--`, the name alone stands before it: else a forgotten name would run the rest of the command. */
+function checkSeparator(args: readonly string[], operands: number): void {
+  const at = args.indexOf('--')
+  const named = operands - (args.length - at - 1)
+  if (at !== -1 && named !== 1) {
+    throw new UsageError(`run takes one NAME before --, and the command behind it; got ${named} names.`)
+  }
 }
 
 function runOptions(name: string, command: readonly string[], given: GivenToRun): RunOptions {

@@ -61,7 +61,10 @@ const LONGEST_DRAIN_MS = 3_600_000
 /** @throws InvalidArgumentError */
 export function checkModuleOptions(options: LocksModuleOptions): void {
   checkOptions('options', options, MODULE_OPTIONS)
-  const { drainMs, errors } = options
+  const { redis, drainMs, errors } = options
+  if ((redis as unknown) === undefined) {
+    throw new InvalidArgumentError('redis', redis, 'a URL, the options of a client, or a client')
+  }
   checkDrain(drainMs)
   if (errors !== undefined) {
     // Otherwise they would be checked when the first lock is busy, inside rxjs, where an error ends the process.

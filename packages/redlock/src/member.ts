@@ -58,6 +58,24 @@ export function checkRequest(resources: unknown, duration: unknown, durationName
 }
 
 /** @throws InvalidArgumentError */
+export function checkClients(clients: unknown): void {
+  const list: unknown[] =
+    typeof clients === 'object' && clients && Symbol.iterator in clients ? [...(clients as [])] : []
+  if (list.length === 0) {
+    throw new InvalidArgumentError('clients', clients, 'a list of at least one Redis client')
+  }
+}
+
+/** @throws InvalidArgumentError */
+export function checkLock(
+  lock: { readonly resources?: unknown; readonly resource?: unknown } | undefined,
+): void {
+  if ((lock?.resources ?? lock?.resource) === undefined) {
+    throw new InvalidArgumentError('lock', lock, 'what acquire() or lock() resolved with')
+  }
+}
+
+/** @throws InvalidArgumentError */
 export function checkWhole(name: string, value: unknown): void {
   if (!Number.isInteger(value) || (value as number) <= 0 || (value as number) > LONGEST_MS) {
     const error = invalidDuration(name, value)

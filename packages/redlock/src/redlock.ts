@@ -4,7 +4,7 @@ import { checkDatabase, databaseOf, ownDatabaseOf, quitWithDatabases } from './d
 import { ExecutionError } from './errors.js'
 import { forget, heldBy, keep } from './held.js'
 import { Lock, type ExecutionResult, type LockKeeper } from './lock.js'
-import { checkRequest, checkWhole } from './member.js'
+import { checkClients, checkLock, checkRequest, checkWhole } from './member.js'
 import { randomValue, wallNow } from './process-clock.js'
 import { Quorum, type Outcome } from './quorum.js'
 import type { RedisClient } from './redis-client.js'
@@ -32,10 +32,8 @@ export class Redlock extends EventEmitter implements LockKeeper {
    */
   constructor(clients: Iterable<RedisClient>, settings: Partial<Settings> = {}, scripts?: object) {
     super()
+    checkClients(clients)
     this.clients = new Set(clients)
-    if (this.clients.size === 0) {
-      throw new InvalidArgumentError('clients', [], 'at least one Redis client')
-    }
     if (scripts !== undefined && Object.keys(scripts).length > 0) {
       throw new InvalidArgumentError('scripts', scripts, 'left out: the scripts are those of Holdfast')
     }
@@ -80,6 +78,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
    * @throws ExecutionError fewer than a quorum still had it
    */
   async release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult> {
+    checkLock(lock)
     lock.expiration = 0
     const start = wallNow()
     const taken = heldBy(lock)
@@ -98,6 +97,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
    * @throws ExecutionError; InvalidArgumentError
    */
   async extend(existing: Lock, duration: number, settings?: Partial<Settings>): Promise<Lock> {
+    checkLock(existing)
     checkWhole('duration', duration)
     if (existing.expiration < wallNow()) {
       throw new ExecutionError('Cannot extend an already-expired lock.', [])

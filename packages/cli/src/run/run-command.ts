@@ -139,10 +139,13 @@ class Run {
     try {
       const wanted = { name, lock, leaseMs, waitMs, signal: this.waitEnd.signal }
       const kept = await keep(locks, wanted, (permits) =>
-        output.note(`${name} has ${permits} permits: whoever came first has decided`, {
-          event: 'permits-differ',
-          permits,
-        }),
+        output.note(
+          `${name} has ${permits} ${permits === 1 ? 'permit' : 'permits'}: whoever came first has decided`,
+          {
+            event: 'permits-differ',
+            permits,
+          },
+        ),
       )
       const { owner, token } = kept
       if (output.json) {

@@ -174,6 +174,10 @@ describe('who, watch, break, isLocked(), inspect() and ask() agree, and nothing 
       expect(await cli(['break', NAME, ...rest])).toMatchObject({ code: 65 })
   })
 
+  it.each(['who', 'watch', 'break'])('%s of no name: 64', async (command) => {
+    expect(await cli([command, ''])).toMatchObject({ code: 64, stderr: expect.stringContaining('name') })
+  })
+
   it('watch tells when a string comes and goes, and ends where something else has the name', async () => {
     await redis.set(NAME, 'f4m4gh99ple')
     const watching = cli(['watch', NAME, '--every', '20ms', '--for', '20s', '--json'])

@@ -103,6 +103,8 @@ describe('where Redis is', () => {
     [['--ca', '/nowhere'], 'rediss://'],
     [['--url', 'rediss://127.0.0.1', '--ca', '/nowhere'], 'ENOENT'],
     [['--timeout', 'long'], 'duration'],
+    [['--timeout', '0'], '--timeout'],
+    [['--master', 'prices'], 'with --sentinel'],
   ])('%j cannot be meant: 64', async (args, says) => {
     const { code, stderr } = await holdfast([...args, 'ls'])
     expect({ code, stderr }).toMatchObject({ code: 64, stderr: expect.stringContaining(says) as unknown })

@@ -276,6 +276,7 @@ describe('holdfast run', () => {
     [['-E', '256', '--', 'true'], '0 to 255'],
     [['--permits', '0', '--', 'true'], 'at least 1'],
     [[], 'missing required argument'],
+    [['other', '--', 'true'], 'got 2 names'],
   ])('%j is a mistake: 64, and it says which', async (args, says) => {
     const { code, stderr } = await run(...args)
     expect(code).toBe(64)

@@ -254,6 +254,7 @@ describe('LocksModule', () => {
     ],
     ['busyStatus', { errors: { busyStatus: 404 } }, /one of/],
     ['drainMs', { drainMs: -1 }, /not negative/],
+    ['redis', { redis: undefined }, /^redis must be a URL/],
   ])('refuses options when it starts: %s', async (argument, options, text) => {
     const connection = redis.connection()
     const module = Test.createTestingModule({

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { ResourceLockedError } from '../errors.js'
 import { forget, heldBy, keep } from '../held.js'
 import { quit } from '../closing.js'
-import { checkRequest, checkWhole } from '../member.js'
+import { checkClients, checkLock, checkRequest, checkWhole } from '../member.js'
 import { randomValue, wallNow } from '../process-clock.js'
 import { Quorum } from '../quorum.js'
 import type { RedisClient } from '../redis-client.js'
@@ -39,9 +39,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
    */
   constructor(clients: readonly RedisClient[], options: Options = {}) {
     super()
-    if (clients.length === 0) {
-      throw new InvalidArgumentError('clients', clients, 'at least one Redis client')
-    }
+    checkClients(clients)
     for (const script of SCRIPTS.filter((name) => name in options)) {
       const value = (options as Record<string, unknown>)[script]
       throw new InvalidArgumentError(script, value, 'left out: the scripts are those of Holdfast')
@@ -166,6 +164,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
   }
 
   async #unlock(lock: Lock): Promise<void> {
+    checkLock(lock)
     lock.expiration = 0
     const taken = this.#heldBy(lock)
     if (taken) {
@@ -181,6 +180,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
   }
 
   async #extend(lock: Lock, ttl: number): Promise<Lock> {
+    checkLock(lock)
     checkWhole('ttl', ttl)
     const name = named(listOf(lock.resource))
     if (lock.expiration < wallNow()) {

@@ -135,13 +135,16 @@ describe('Redlock on one Redis', () => {
     ['resources', (redlock: Redlock) => redlock.acquire('a' as never, 1_000)],
     ['duration', (redlock: Redlock) => redlock.using(['a'], 550, () => Promise.resolve())],
     ['routine', (redlock: Redlock) => redlock.using(['a'], 5_000, {})],
+    ['lock', (redlock: Redlock) => redlock.release(undefined as never)],
+    ['lock', (redlock: Redlock) => redlock.extend({} as never, 1_000)],
   ])('refuses at once, and names, a wrong %s', async (argument, call) => {
     await expect(call(make().redlock)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument })
   })
 
   it('refuses to be made without a client, and with scripts', () => {
-    expect(() => new Redlock([])).toThrow(/^clients must be/)
     const { redis } = make()
+    for (const none of [[], undefined, redis])
+      expect(() => new Redlock(none as never)).toThrow(/^clients must be/)
     expect(() => new Redlock([redis], {}, { acquireScript: 'return 1' })).toThrow(/^scripts must be/)
   })
 

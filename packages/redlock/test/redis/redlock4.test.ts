@@ -91,11 +91,13 @@ describe('Redlock of redlock 4', () => {
   })
 
   it('refuses to be made without a client or with scripts, and a ttl that is none', async () => {
-    expect(() => new Redlock([])).toThrow(/^clients must be/)
+    for (const none of [[], harness.connection()])
+      expect(() => new Redlock(none as never)).toThrow(/^clients must be/)
     const scripts = { lockScript: (text: string) => text } as Options
     expect(() => new Redlock([harness.connection()], scripts)).toThrow(/^lockScript must be/)
     await expect(make().lock('a', 1.5)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'ttl' })
     await expect(make().lock('', 1)).rejects.toMatchObject({ argument: 'resources' })
+    await expect(make().unlock(undefined as never)).rejects.toMatchObject({ argument: 'lock' })
   })
 
   it('ends its connections', async () => {

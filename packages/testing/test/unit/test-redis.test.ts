@@ -167,6 +167,7 @@ describe('what goes wrong', () => {
     const hold = await one.getLock('x').acquire()
     expect(redis.drop('x')).toBe(true)
     expect(redis.drop('x')).toBe(false)
+    expect(() => redis.drop(undefined as never)).toThrow('a name or argument must be text or bytes')
     expect(await other.getLock('x').tryLock()).toBe(true)
     expect(hold.signal.aborted).toBe(false)
     await redis.advance(10_500)

@@ -1,6 +1,7 @@
 import { WrongTypeError, type LockClient, type Runtime } from '../../index.js'
 import {
   checkInteger,
+  checkName,
   type LockServices,
   looksLikeToken,
   stepOf,
@@ -66,8 +67,8 @@ export interface LockObserver {
    * Asks Redis about one lock, and for the first `mostWaiters` of its waiters (default 20). Unlike `look` it guesses
    * nothing: with the client's `foreignLocks`, any string of that name counts as held, with or without a time to live.
    * @returns undefined: it is free
-   * @throws WrongTypeError the name is that of something else; RedisUnavailableError also if this user may not read all keys
-   *   of the lock
+   * @throws InvalidArgumentError; WrongTypeError the name is that of something else; RedisUnavailableError also if this user
+   *   may not read all keys of the lock
    */
   ask(name: string, mostWaiters?: number): Promise<SeenLock | undefined>
   /** Reads the keys that a lock of this name may have. */
@@ -137,6 +138,7 @@ class Observer implements LockObserver {
   }
 
   async ask(name: string, mostWaiters = MOST_WAITERS): Promise<SeenLock | undefined> {
+    checkName(name)
     checkInteger('mostWaiters', mostWaiters, 1)
     const { session, areStringsLocks } = this
     session.assertOpen(name)
