@@ -94,7 +94,7 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     contexts: new Contexts(),
     missingSemaphores: missingSemaphores(events, background),
     releaseWaits: new ReleaseWaits(background, options.releaseWaitMs, beforeResume, () =>
-      runner.keepTogether(),
+      runner.resumedGoOn(),
     ),
     yielding: new Yielding(runtime),
     localReentry: new LocalReentry({ runtime, background: life.background }),

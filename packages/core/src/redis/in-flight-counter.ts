@@ -17,8 +17,7 @@ const ROUND_TRIPS = 32
 class RoundTripEstimate {
   private startedAt = 0
   private repliesLeft = 0
-  private measured = 0
-  /** The latest; 0: there were fewer. */
+  /** The latest first; 0: there were fewer. */
   private readonly tripsMs = new Float64Array(ROUND_TRIPS)
 
   constructor(private readonly clock: Pick<Runtime, 'now'>) {}
@@ -41,8 +40,8 @@ class RoundTripEstimate {
     }
     this.repliesLeft = Math.max(0, this.repliesLeft - count)
     if (this.repliesLeft === 0) {
-      this.tripsMs[this.measured % ROUND_TRIPS] = now - this.startedAt
-      this.measured += 1
+      this.tripsMs.copyWithin(1, 0)
+      this.tripsMs[0] = now - this.startedAt
     }
   }
 }
@@ -60,6 +59,8 @@ export class InFlightCounter {
   private unanswered = 0
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
+  /** How many leave at once of callers that go on once they are written; 0: all of them, at the end of the turn. */
+  private half = 0
   private readonly distance: RoundTripEstimate
 
   constructor(private readonly runtime: Pick<Runtime, 'microtask' | 'nextTick' | 'now'>) {
@@ -71,6 +72,9 @@ export class InFlightCounter {
    * commands are a quarter of all, or all are so few that none should wait for another. Few that have far to go wait.
    */
   isEnough(gathered: number): boolean {
+    if (this.half > 0) {
+      return gathered >= this.half
+    }
     if (gathered >= this.answered) {
       return false
     }
@@ -93,6 +97,29 @@ export class InFlightCounter {
     this.answered += count
   }
 
+  /** The callers of this turn go on once what they send is written: they send it together, and again together. */
+  resumedGoOn(): void {
+    if (this.answered > 0) {
+      this.half = this.halfOf(this.answered, this.unanswered)
+      this.answered = 0
+    }
+  }
+
+  /** So many of the unanswered were written, and their callers go on. */
+  goOn(count: number): void {
+    this.half = this.halfOf(count, this.unanswered - count)
+    this.runtime.microtask(this.afterResumed)
+  }
+
+  /**
+   * Where all are here at once, one script for them would let Redis and the client sleep in turns. Each half comes back by
+   * itself, and stays together from then on.
+   */
+  private halfOf(callers: number, others: number): number {
+    const areMostAway = others >= callers - 1
+    return areMostAway || (callers + others < FEW && this.distance.isFar) ? 0 : Math.ceil(callers / 2)
+  }
+
   /** Replies are handled before the microtasks in which their callers run: a tick from here would come too early. */
   private readonly afterResumed = (): void => {
     this.runtime.nextTick(this.forgetAnswered)
@@ -101,5 +128,6 @@ export class InFlightCounter {
   /** The callers of this turn that have not sent again are not waited for. */
   readonly forgetAnswered = (): void => {
     this.answered = 0
+    this.half = 0
   }
 }

@@ -90,6 +90,21 @@ export class ScriptDispatch implements CommandSender {
     this.underWay.forgetAnswered()
   }
 
+  /** See `InFlightCounter`. Without writes of our own, halves would arrive in one. */
+  resumedGoOn(): void {
+    if (this.transport.inOneWrite) {
+      this.underWay.resumedGoOn()
+    } else {
+      this.keepTogether()
+    }
+  }
+
+  goOn(count: number): void {
+    if (this.transport.inOneWrite) {
+      this.underWay.goOn(count)
+    }
+  }
+
   /** Sends what waits for the end of the turn. */
   readonly sendGathered = (): void => {
     if (this.gathered.length === 0) {

@@ -114,6 +114,11 @@ export class ScriptRunner implements CommandTrouble {
     this.acknowledged?.keepTogether()
   }
 
+  /** The callers that this turn resumed go on once what they send is written. */
+  resumedGoOn(): void {
+    this.dispatch.resumedGoOn()
+  }
+
   /**
    * Tells whether the script that was run last for this key, in this turn, has been written to its connection, and is there:
    * Redis has answered scripts like it on this connection before. False also where that cannot be told.

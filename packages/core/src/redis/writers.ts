@@ -21,6 +21,9 @@ export function tellWriters(
 ): void {
   const telling = (some: readonly Writer[]) => (isWritten: boolean) => {
     const isThere = isWritten && isReady()
+    if (isThere) {
+      dispatch.goOn(some.length)
+    }
     some.forEach(({ epoch, tell }) => tell(isThere && port.connectionEpoch === epoch))
   }
   // The tick that does it may come later.

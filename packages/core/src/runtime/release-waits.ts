@@ -30,7 +30,7 @@ export class ReleaseWaits {
     private readonly waitMs: number,
     beforeResume: () => void,
     /** See `ScriptRunner`. */
-    private readonly keepTogether: () => void,
+    private readonly resumedGoOn: () => void,
   ) {
     this.deadlines = new CommandDeadlines(runtime, waitMs, beforeResume)
   }
@@ -42,7 +42,7 @@ export class ReleaseWaits {
    */
   leave<T>(leaving: Leaving<T>): Promise<T | null> {
     return this.needWrites
-      ? sentBy(leaving, (release) => this.outcomeOf(release), this.keepTogether)
+      ? sentBy(leaving, (release) => this.outcomeOf(release), this.resumedGoOn)
       : this.outcomeOf(leaving.release())
   }
 
@@ -116,17 +116,17 @@ class ReleaseWait<T> implements InFlight {
 
 /**
  * Releases, and waits until the release was written, where that is enough; otherwise as long as `otherwise` does.
- * @param keepTogether leaves what is sent to the end of the turn: callers that go on then send together again
+ * @param resumedGoOn leaves what is sent to others of this turn: callers that go on then send together again
  * @returns the outcome; null: it was written, and is not known yet. Then a failure is told by events alone
  */
 export function sentBy<T>(
   leaving: Leaving<T>,
   otherwise: (release: Promise<T>) => Promise<T | null>,
-  keepTogether?: () => void,
+  resumedGoOn?: () => void,
 ): Promise<T | null> {
   const { whenWritten } = leaving
   if (whenWritten) {
-    keepTogether?.()
+    resumedGoOn?.()
   }
   const release = leaving.release()
   if (!whenWritten || (release as Promise<unknown>) === RELEASED) {

@@ -74,6 +74,64 @@ describe('commands wait for the end of the turn', () => {
   })
 })
 
+describe('callers that go on once they are written', () => {
+  /** So many are answered, of as many and some more. */
+  const answer = (callers: number, others = 0): void => {
+    underWay.sent(callers + others)
+    nowMs += 1
+    underWay.settled(callers, nowMs)
+  }
+
+  it('leave in two halves where nothing else is under way, and so they do again', () => {
+    answer(10)
+    underWay.resumedGoOn()
+    expect(leavesWith(10)).toBe(5)
+    underWay.sent(5)
+    underWay.resumedGoOn()
+    expect(leavesWith(10)).toBe(5)
+    underWay.sent(5)
+    underWay.goOn(10)
+    expect(leavesWith(10)).toBe(5)
+  })
+
+  it.each([
+    [5, 5],
+    [5, 4],
+    [1, 0],
+  ])('leave together, %i of them, where %i others are under way', (callers, others) => {
+    answer(callers, others)
+    underWay.resumedGoOn()
+    expect(leavesWith(64)).toBeUndefined()
+    underWay.sent(callers)
+    underWay.goOn(callers)
+    expect(leavesWith(64)).toBeUndefined()
+  })
+
+  it('leave together where they are few and have far to go', () => {
+    travel(32, 1)
+    answer(13)
+    underWay.resumedGoOn()
+    expect(leavesWith(64)).toBeUndefined()
+    answer(14)
+    underWay.resumedGoOn()
+    expect(leavesWith(64)).toBe(7)
+  })
+
+  it('are halves until the turn ends', async () => {
+    const turnEnds = (): Promise<unknown> => new Promise((resolve) => setImmediate(resolve))
+    answer(4)
+    underWay.resumedGoOn()
+    expect(leavesWith(64)).toBe(2)
+    await turnEnds()
+    expect(leavesWith(64)).toBeUndefined()
+    underWay.sent(4)
+    underWay.goOn(4)
+    expect(leavesWith(64)).toBe(2)
+    await turnEnds()
+    expect(leavesWith(64)).toBeUndefined()
+  })
+})
+
 describe('few commands with far to go', () => {
   // Thirteen were resumed: these have not asked yet.
   const resume = (): void => {

@@ -270,7 +270,7 @@ describe('with releaseWaitMs: 0, once the release is written, without an answer,
     await eventually(async () => (await rig.admin.exists(...names)) === 0)
   })
 
-  it('those of one turn leave as one script, however few, and so do the calls that follow', async () => {
+  it('those of one turn leave together, however few, in at most two scripts, and so do the calls that follow', async () => {
     const connection = rig.connection()
     const sent = scriptsRunBy(connection)
     const locks = await rig.client(WITHOUT_TIMERS, connection)
@@ -286,7 +286,10 @@ describe('with releaseWaitMs: 0, once the release is written, without an answer,
     await twiceEach()
     const before = sent().length
     await twiceEach()
-    expect(sent().slice(before)).toEqual(Array.from({ length: 4 }, () => batchScript.sha1))
+    const scripts = sent().slice(before)
+    expect(new Set(scripts)).toEqual(new Set([batchScript.sha1]))
+    // The first four, and two halves of each of their other three steps at most.
+    expect(scripts.length).toBeLessThanOrEqual(7)
     await eventually(async () => (await rig.admin.exists(...names)) === 0)
   })
 
