@@ -12,7 +12,6 @@ import {
 } from './compound/red-lock.js'
 import type { CallSite } from './context/context.js'
 import { keepIdleLocks } from './client/open-session.js'
-import type { Session } from './client/session.js'
 import { checkDuration, checkName, checkOneOf, checkOptions } from './arguments/validate.js'
 import { backoffOf, type SpinLockOptions } from './kinds/backoff.js'
 import { FairProtocol } from './kinds/fair.js'
@@ -28,6 +27,7 @@ import {
 } from './kinds/lock-options.js'
 import type { LockProtocol } from './kinds/lock-protocol.js'
 import { Lock } from './locks/lock.js'
+import type { LockServices } from './locks/services.js'
 import { NonReentrantFairProtocol, NonReentrantProtocol } from './kinds/non-reentrant.js'
 import { READ_WRITE_LOCK_OPTIONS, ReadWriteLock, type ReadWriteLockOptions } from './locks/read-write-lock.js'
 import { ReadProtocol, WriteProtocol } from './kinds/read-write.js'
@@ -36,7 +36,7 @@ import { SpinProtocol } from './kinds/spin.js'
 
 /** The client that makes a lock, and the thread that it is bound to; null: the context around each call. */
 export interface LockHome {
-  readonly session: Session
+  readonly session: LockServices
   readonly inbox: ClientChannel
   readonly thread: CallSite | null
 }

@@ -4,7 +4,7 @@ import { warn } from '../events.js'
 import { INBOX_PREFIX, ownerField, probeKey, PROTOCOL } from '../keys.js'
 import { codeOf } from '../redis/failures.js'
 import { mayPublish } from '../scripts/lock.js'
-import type { Session } from './session.js'
+import type { OpenSession } from './open-session.js'
 
 // Messages start with a protocol version. A bare owner has none: it starts with a client name, and has a ~ before its
 // first colon.
@@ -32,7 +32,7 @@ export class ClientChannel {
   constructor(
     private readonly topics: TopicSubscriptions,
     private readonly session: Pick<
-      Session,
+      OpenSession,
       'clientId' | 'runner' | 'held' | 'idleLocks' | 'fairQueue' | 'grantReceiver'
     >,
   ) {

@@ -1,6 +1,5 @@
 import { Waiter } from '@holdfast/waiter'
 import { Watchdog } from '@holdfast/watchdog'
-import type { Session } from './session.js'
 import { ContextEnds } from './context-ends.js'
 import { SelfWaits } from '../diagnostics/self-waits.js'
 import { Background } from '../runtime/background.js'
@@ -8,10 +7,10 @@ import { Contexts } from '../context/ambient.js'
 import { ClientClosedError } from '../errors.js'
 import { controllerOfMany, EventHub } from '../events.js'
 import { RejoinBatcher } from '../pass/rejoin-batch.js'
-import { FairQueue } from '../kinds/fair-queue.js'
+import { FairQueue, type FairQueueParts } from '../kinds/fair-queue.js'
 import { GrantedLocks } from '../pass/granted-locks.js'
 import { GrantReceiver } from '../pass/grants.js'
-import { IdleLocks } from '../pass/idle-locks.js'
+import { IdleLocks, type IdleLocksParts } from '../pass/idle-locks.js'
 import { LocalReentry } from '../pass/local-reentry.js'
 import { HeldLocks } from './held-locks.js'
 import { RedisLeaseStore, type Leased } from './lease-store.js'
@@ -38,17 +37,18 @@ import { WaitReporter } from '../diagnostics/wait-reporter.js'
 // The first script after a pause finds Redis's caches cold, and takes two to three times as long.
 const SCRIPTS_IN_A_ROW = 32
 
-/** A session, with controls for its client only. */
-export interface OpenSession extends Session {
-  /** Null: a connection of the caller keeps the process alive, or does not. */
-  readonly processKeeper: ProcessKeeper | null
-  /** Resolves when Redis has reported its version and policy, or will not. */
-  readonly serverAsked: Promise<void>
-  refuseNewCalls(): void
-  abandonEverything(): void
+/** The services that the parts of one client share, and controls for its client only. */
+export type OpenSession = Lifecycle & ReturnType<typeof servicesOf>
+
+/** Puts a client together: the only place that knows the wiring. */
+export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
+  const life = lifecycle()
+  const session = { ...servicesOf(port, options, life), ...life }
+  watchPrimaries(session)
+  return session
 }
 
-export function openSession(port: RedisPort, options: ResolvedOptions): OpenSession {
+function servicesOf(port: RedisPort, options: ResolvedOptions, life: Lifecycle) {
   const { runtime, background, lockWatchdogTimeout, resyncInterval, unavailableTimeoutMs } = options
   const random = (): number => runtime.random()
   const events = new EventHub()
@@ -75,13 +75,16 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
   const origins = new CallOrigins()
   const grantReceiver = new GrantReceiver({ waiter, clock: runtime, beforeResume })
   const queues = waitingInRedis({ clientId, runner, waiter, runtime, grantReceiver, held }, options)
-  const life = lifecycle()
   const reports = reportsOf({ clientId, events, origins, held, background, beforeResume, ...queues }, options)
   const borrowedPermits = new BorrowedPermits()
-  const processKeeper = processKeeperOf(port, { held, borrowedPermits, waiter, runner, ...life })
-  const session = {
+  const isUsed = (): boolean =>
+    !held.isEmpty || !borrowedPermits.isEmpty || waiter.size > 0 || life.background.size > 0
+  // The clock of the process, also under a test's own: only its timers keep the process alive.
+  const processKeeper: ProcessKeeper | null =
+    port.isUnreferenced === true ? new ProcessKeeper(systemRuntime, () => !isUsed() && runner.rest()) : null
+  port.onLeft?.(() => formerPrimary.left())
+  return {
     ...services,
-    ...life,
     serverAsked: askServer({ port, runner, ...life }),
     held,
     grantReceiver,
@@ -98,31 +101,16 @@ export function openSession(port: RedisPort, options: ResolvedOptions): OpenSess
     ),
     yielding: new Yielding(runtime),
     localReentry: new LocalReentry({ runtime, background: life.background }),
-    idleLocks: null,
+    // Made with the first lock that may linger.
+    idleLocks: null as IdleLocks | null,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),
   }
-  watchPrimaries(session)
-  port.onLeft?.(() => formerPrimary.left())
-  return session
 }
 
 /** Called when a lock is made that may linger: most clients have none, and keep nothing. */
-export function keepIdleLocks(session: Session): void {
+export function keepIdleLocks(session: IdleLocksParts & { idleLocks: IdleLocks | null }): void {
   session.idleLocks ??= new IdleLocks(session)
-}
-
-function processKeeperOf(
-  port: RedisPort,
-  parts: Pick<Session, 'held' | 'borrowedPermits' | 'waiter' | 'runner' | 'background'>,
-): ProcessKeeper | null {
-  const { held, borrowedPermits, waiter, runner, background } = parts
-  const isUsed = (): boolean =>
-    !held.isEmpty || !borrowedPermits.isEmpty || waiter.size > 0 || background.size > 0
-  // The clock of the process, also under a test's own: only its timers keep the process alive.
-  return port.isUnreferenced === true
-    ? new ProcessKeeper(systemRuntime, () => !isUsed() && runner.rest())
-    : null
 }
 
 /** A new primary may lack what the old one acknowledged: affected leases are verified with it. */
@@ -141,13 +129,17 @@ function watchPrimaries(session: OpenSession): void {
 }
 
 function waitingInRedis(
-  parts: Pick<Session, 'clientId' | 'runner' | 'waiter' | 'runtime' | 'grantReceiver' | 'held'>,
+  parts: Pick<FairQueueParts, 'clientId' | 'runner' | 'waiter' | 'runtime' | 'grantReceiver'> & {
+    readonly held: HeldLocks
+  },
   options: ResolvedOptions,
 ) {
   const { lockWatchdogTimeout, localPassing, pushedGrants, replicas, heartbeatMs } = options
   const lastHolders = new LastSeenHolders(parts.clientId, parts.runtime, lockWatchdogTimeout)
   // A grant known only to the primary must not be used when replicas count.
   const takesGrants = pushedGrants && !replicas
+  // A grant is a lease for an owner that may be dead: no longer than any other lease.
+  const longestMs = Math.ceil(Math.min(2 * heartbeatMs, lockWatchdogTimeout))
   const rejoins = localPassing && takesGrants ? new RejoinBatcher(parts) : null
   // Longer, and the liveness entry exceeds 64 bytes, above which Redis stores the hash less compactly.
   const nonce = randomHex(parts.runtime, 12)
@@ -161,9 +153,9 @@ function waitingInRedis(
       clock: options.background,
       pauseMs: options.resyncInterval,
       patienceMs: lockWatchdogTimeout,
-      longestMs: longestGrantMs(options),
+      longestMs,
     }),
-    plainQueue: takesGrants ? new PlainLockQueue({ ...parts, aliveForMs: longestGrantMs(options) }) : null,
+    plainQueue: takesGrants ? new PlainLockQueue({ ...parts, aliveForMs: longestMs }) : null,
   }
 }
 
@@ -194,12 +186,21 @@ function reportsOf(
   })
 }
 
-/** A grant is a lease for an owner that may be dead: no longer than any other lease. */
-function longestGrantMs(options: ResolvedOptions): number {
-  return Math.ceil(Math.min(2 * options.heartbeatMs, options.lockWatchdogTimeout))
+interface Lifecycle {
+  /** Work without a waiting caller, such as releasing a late grant; `close` waits for it. */
+  readonly background: Background
+  /** Aborts when the client starts closing: ends waits outside the client's own queues. */
+  readonly closing: AbortSignal
+  /** Aborts when the client abandons all commands and retries still under way. */
+  readonly abandoned: AbortSignal
+  /** @throws ClientClosedError */
+  assertOpen(lockName: string): void
+  nextThreadId(): number
+  refuseNewCalls(): void
+  abandonEverything(): void
 }
 
-function lifecycle() {
+function lifecycle(): Lifecycle {
   // Every retry during an outage adds listeners: many listeners are no leak here.
   const [closing, abandoning] = [controllerOfMany(), controllerOfMany()]
   const background = new Background()
@@ -208,13 +209,13 @@ function lifecycle() {
     background,
     closing: closing.signal,
     abandoned: abandoning.signal,
-    assertOpen(lockName: string): void {
+    assertOpen(lockName) {
       if (closing.signal.aborted) {
         throw new ClientClosedError(lockName)
       }
     },
-    nextThreadId: (): number => (threads += 1),
-    refuseNewCalls: (): void => closing.abort(new ClientClosedError()),
-    abandonEverything: (): void => abandoning.abort(),
+    nextThreadId: () => (threads += 1),
+    refuseNewCalls: () => closing.abort(new ClientClosedError()),
+    abandonEverything: () => abandoning.abort(),
   }
 }

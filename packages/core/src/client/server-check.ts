@@ -1,6 +1,6 @@
 import { warn } from '../events.js'
 import type { RedisPort } from '../redis/redis-port.js'
-import type { Session } from './session.js'
+import type { ScriptRunner } from '../redis/script-runner.js'
 import { tooOld } from '../redis/failures.js'
 
 /**
@@ -9,10 +9,12 @@ import { tooOld } from '../redis/failures.js'
  * not answer must not delay `close`.
  * @returns resolves when the reply has arrived, or none will come
  */
-export function askServer(
-  session: Pick<Session, 'runner' | 'abandoned'> & { readonly port: RedisPort },
-): Promise<void> {
-  const { port, runner, abandoned } = session
+export function askServer(services: {
+  readonly port: RedisPort
+  readonly runner: Pick<ScriptRunner, 'judge'>
+  readonly abandoned: AbortSignal
+}): Promise<void> {
+  const { port, runner, abandoned } = services
   return new Promise((resolve) => {
     const ask = (): void => {
       const isWanted = (): boolean => !abandoned.aborted

@@ -42,7 +42,7 @@ interface LockWaiters {
   look: { cancel(): void } | null
 }
 
-interface FairQueueParts {
+export interface FairQueueParts {
   readonly clientId: string
   /** See `SignOfLife`. */
   readonly nonce: string

@@ -21,7 +21,7 @@ export interface IdleHolder {
   releaseIdle(): Promise<ReleaseReply | undefined>
 }
 
-interface IdleLocksParts {
+export interface IdleLocksParts {
   readonly runtime: Clock
   readonly background: Background
   readonly runner: { readonly connectionEpoch: number }

@@ -4,7 +4,7 @@ import { WrongTypeError } from '../../src/errors.js'
 import type { LockProtocol } from '../../src/kinds/lock-protocol.js'
 import { pauseBehindForeign } from '../../src/kinds/foreign-looks.js'
 import type { ForeignLook } from '../../src/scripts/foreign-lock.js'
-import type { Session } from '../../src/client/session.js'
+import type { AcquireServices } from '../../src/acquire/services.js'
 
 const REFUSAL = new WrongTypeError('name', 'name', new Error('WRONGTYPE'))
 const GONE: ForeignLook = { kind: 'gone' }
@@ -15,7 +15,7 @@ function waitWith(looks: readonly ForeignLook[], { hasLeft = false } = {}) {
   const left = [...looks]
   const done: string[] = []
   const foreignLooks = { at: () => Promise.resolve(left.shift() ?? GONE) }
-  const wait = new ForeignWait({ foreignLooks } as unknown as Session, {} as LockProtocol, {
+  const wait = new ForeignWait({ foreignLooks } as unknown as AcquireServices, {} as LockProtocol, {
     hasLeft,
     tryInRedis: () => {
       done.push('try')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Waiter } from '@holdfast/waiter'
 import { RedisUnavailableError } from '../../src/errors.js'
-import type { Session } from '../../src/client/session.js'
+import type { SynchronizerServices } from '../../src/synchronizers/services.js'
 import { CountedCommands } from '../../src/synchronizers/counted-commands.js'
 import { Operations } from '../../src/synchronizers/operations.js'
 import { PermitWait, type Take } from '../../src/synchronizers/permit-wait.js'
@@ -45,7 +45,7 @@ describe('the number of a try', () => {
       reports: { begun: () => null, parked: () => false, waits: { ended: () => undefined } },
       missingSemaphores: { remove: () => undefined },
       runtime: systemRuntime,
-    } as unknown as Session
+    } as unknown as SynchronizerServices
     const { source, numbers } = answering(answers)
     const commands = new CountedCommands(session, new Operations(session))
     const taken = await new PermitWait(session, commands, source, {

@@ -4,7 +4,7 @@ import type { Place } from '@holdfast/waiter'
 import { AcquireCall } from '../../src/acquire/acquire-call.js'
 import { HeldLocks } from '../../src/client/held-locks.js'
 import { SelfWaits } from '../../src/diagnostics/self-waits.js'
-import type { Session } from '../../src/client/session.js'
+import type { AcquireServices } from '../../src/acquire/services.js'
 import { Contexts } from '../../src/context/ambient.js'
 import { EventHub, type LockEvents } from '../../src/events.js'
 import type { LockProtocol } from '../../src/kinds/lock-protocol.js'
@@ -140,7 +140,12 @@ describe('waits that are told of', () => {
       ...{ unscoped: null, byHand: null },
     }
     const protocol = { lockName: 'a', key: 'key' } as LockProtocol
-    const call = new AcquireCall(parts as unknown as Session, protocol, request, (obtained) => obtained)
+    const call = new AcquireCall(
+      parts as unknown as AcquireServices,
+      protocol,
+      request,
+      (obtained) => obtained,
+    )
     lastHolders.note('key', { holder: 'java:1', holds: 2, ttlMs: 30 })
     const place: Place<unknown> = {
       ahead: 1,
