@@ -51,8 +51,6 @@ const HOLDERS = {
   },
 }
 
-export const HOLDER_NAMES = Object.keys(HOLDERS)
-
 let holder
 
 export const takeMany = async ({ who, url, leaseMs, names }) => {

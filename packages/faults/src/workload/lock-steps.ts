@@ -1,5 +1,5 @@
 // The ways in which a caller takes a lock, works under it and releases it: in the torture, and in simulated worlds.
-import { LockLostError, type Hold, type LockClient } from '@holdfast/core'
+import { LockLostError, type Hold, type LockClient, type LockHold } from '@holdfast/core'
 import type { Mode } from '@holdfast/faults/harness'
 import { noteLoss, release, type Attempt, type AttemptCall, type Held, type Recorder } from './attempt.js'
 import { lockNamed, readWriteNamed, type PlainFace } from './lock-kinds.js'
@@ -74,6 +74,12 @@ export class Miscount extends Error {
   }
 }
 
+/** Each to its end, also when one of them fails. */
+const allOf = async (calls: readonly Promise<unknown>[]): Promise<void> => {
+  await Promise.allSettled(calls)
+  await Promise.all(calls)
+}
+
 /** Takes the steps of one caller, and notes what it was told. */
 export class LockSteps<Step extends LockStep = LockStep> {
   constructor(private readonly scene: LockScene<Step>) {}
@@ -132,24 +138,30 @@ export class LockSteps<Step extends LockStep = LockStep> {
       }).finally(over)
     },
 
-    /** A reader gets in again also while a writer waits for it. */
+    /** Levels that come and go at once. A reader gets in again also while a writer waits for it. */
     reentrant: (step) =>
       this.scene.locks.run(() =>
         this.attempt(step, step.waitMs, async (attempt) => {
           const lock = this.faceOf(step)
           const held = attempt.acquired(await lock.acquire({ waitMs: step.waitMs }))
-          let inner
+          const inner: LockHold[] = []
+          const enter = async (): Promise<unknown> =>
+            inner.push(await lock.acquire({ leaseMs: INNER_LEASE_MS }))
+          const leave = async (): Promise<unknown> => inner[0]?.release()
           try {
-            inner = await lock.acquire({ leaseMs: INNER_LEASE_MS })
-            await this.expectCount(lock, held, 2)
+            await allOf([enter(), enter()])
+            await this.expectCount(lock, held, 3)
+            await allOf([leave(), enter(), enter()])
+            // Meanwhile copies of all of these arrive.
             await this.work(step.tasks, held)
-            await inner.release()
+            await this.expectCount(lock, held, 4)
+            await allOf(inner.map((hold) => hold.release()))
             await this.expectCount(lock, held, 1)
           } finally {
             try {
-              await inner?.release()
+              await allOf(inner.map((hold) => hold.release()))
             } finally {
-              // Whatever the inner release met: a hold that nobody releases would be renewed for good.
+              // Whatever an inner release met: a hold that nobody releases would be renewed for good.
               await release(this.scene.history, held)
             }
           }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LockClient, type LockClientOptions } from '@holdfast/core'
-import { Redis, type CommonRedisOptions } from 'ioredis'
+import type { CommonRedisOptions, Redis } from 'ioredis'
 import { openHistory, type History } from '../run/history-file.js'
 import { StandstillWatch } from './standstill-watch.js'
 
@@ -12,7 +12,8 @@ export interface ObservedClientOptions {
   readonly name: string
   readonly file: string
   readonly port: number
-  readonly redis?: Pick<CommonRedisOptions, 'retryStrategy' | 'maxLoadingRetryTime'>
+  readonly redis?: Pick<CommonRedisOptions, 'retryStrategy' | 'maxLoadingRetryTime' | 'enableAutoPipelining'>
+  readonly Carrier: typeof Redis
   readonly client?: LockClientOptions
 }
 
@@ -23,10 +24,10 @@ export class ObservedClient {
   readonly locks: LockClient
   readonly #standstills: StandstillWatch
 
-  constructor({ name, file, port, redis, client }: ObservedClientOptions) {
+  constructor({ name, file, port, redis, Carrier, client }: ObservedClientOptions) {
     this.history = openHistory(file, name)
     this.#standstills = new StandstillWatch(this.history, name)
-    this.redis = new Redis({
+    this.redis = new Carrier({
       host: '127.0.0.1',
       port,
       retryStrategy: () => 30,

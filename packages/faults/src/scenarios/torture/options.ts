@@ -18,6 +18,8 @@ export const TORTURE_OPTIONS = {
   delay: ms(0, 'how long every chunk travels, faults apart'),
   distances: someNumbers([0, 3, 12], 'and how much longer, ms, for the processes in turns', { least: 0 }),
   drop: count(0, 'of the messages to a subscriber every N-th is lost, faults apart; 0: none', { least: 0 }),
+  client: oneOf(['ioredis', 'ioredis5'], 'the package that carries the locks'),
+  someAutoPipelining: flag('every second process has enableAutoPipelining'),
   interop: oneOf(['redisson', 'none'], 'who else uses the locks'),
   someReleaseEarly: flag('every second process has releaseWaitMs: 0'),
   notes: flag('every second process describes its holds'),

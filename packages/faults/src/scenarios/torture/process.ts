@@ -40,7 +40,14 @@ const slow = (seed: number): NodeJS.Timeout | undefined => {
   return setInterval(() => Atomics.wait(nothing, 0, 0, SLOW_FOR_MS), SLOW_EVERY_MS)
 }
 
-const clientOf = ({ name, file, port, seed, options, isForPermits }: Begin): ObservedClient => {
+const clientOf = async ({
+  name,
+  file,
+  port,
+  seed,
+  options,
+  isForPermits,
+}: Begin): Promise<ObservedClient> => {
   const client: LockClientOptions = {
     lockWatchdogTimeout: options.lease,
     commandTimeout: 400,
@@ -50,8 +57,12 @@ const clientOf = ({ name, file, port, seed, options, isForPermits }: Begin): Obs
     ...(options.someReleaseEarly && seed % 2 === 1 ? { releaseWaitMs: 0 } : {}),
     describeHolds: options.notes && seed % 2 === 0,
   }
-  const redis = isForPermits ? { redis: { retryStrategy: () => 30, maxLoadingRetryTime: 50 } } : {}
-  return new ObservedClient({ name, file, port, client, ...redis })
+  const redis = {
+    enableAutoPipelining: options.someAutoPipelining && seed % 2 === 1,
+    ...(isForPermits ? { retryStrategy: () => 30, maxLoadingRetryTime: 50 } : {}),
+  }
+  const { Redis } = (await import(options.client)) as typeof import('ioredis')
+  return new ObservedClient({ name, file, port, client, redis, Carrier: Redis })
 }
 
 /** The step that each caller of a process repeats. */
@@ -112,7 +123,7 @@ export const tortured = (): Roles => {
     async begin(begin: Begin) {
       wanted = begin
       const { name, seed, registerPort } = begin
-      client = clientOf(begin)
+      client = await clientOf(begin)
       slowness = slow(seed)
       random = seededRandom(seed)
       register = new Register(registerPort)
