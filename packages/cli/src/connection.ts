@@ -53,6 +53,11 @@ export class Connection {
     return this.options.cluster === true
   }
 
+  /** How long Redis may take to answer, ms. */
+  get timeoutMs(): number {
+    return this.options.timeout
+  }
+
   /** The prefix of every name in Redis. */
   get keyPrefix(): string {
     return this.options.keyPrefix ?? ''

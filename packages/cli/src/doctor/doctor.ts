@@ -39,7 +39,7 @@ export async function diagnose(connection: Connection, wallNow: () => number = D
     return { findings, unchecked }
   }
   const opened = await connection.locks().catch((reason: unknown) => reason as Error)
-  findings.push(...(await checkRights(redis, opened)))
+  findings.push(...(await checkRights(redis, opened, connection.timeoutMs)))
   if (opened instanceof LockClient) {
     findings.push(...(await locksOf(opened, { nodes, keyPrefix: connection.keyPrefix }, unchecked)))
   }

@@ -9,12 +9,15 @@ import { error, warning, type Finding, type Unchecked } from './finding.js'
 const KEYS_A_STEP = 200
 const MOST_KEYS = 200_000
 const MOST_NAMED = 5
-const ECHO_MS = 2_000
 
 const RIGHTS = 'docs/acl.md lists the rights that locks need, as one ACL SETUSER.'
 
 /** Whether this user may run scripts, and hears messages. A client that could not be opened says why. */
-export async function checkRights(redis: AnyRedis, opened: LockClient | Error): Promise<Finding[]> {
+export async function checkRights(
+  redis: AnyRedis,
+  opened: LockClient | Error,
+  timeoutMs: number,
+): Promise<Finding[]> {
   const findings: Finding[] = []
   if (opened instanceof Error) {
     findings.push(error('scripts', `locks cannot be taken: ${opened.message}`, RIGHTS))
@@ -24,7 +27,7 @@ export async function checkRights(redis: AnyRedis, opened: LockClient | Error): 
       findings.push(error('scripts', `locks cannot be taken: ${refused.message}`, RIGHTS))
     }
   }
-  const silent = await messagesAreMissing(redis)
+  const silent = await messagesAreMissing(redis, timeoutMs)
   if (silent !== null) {
     const what = 'waiters are not woken: they ask once a second, and a forced release is noticed late'
     findings.push(warning('messages', `${what} (${silent})`, RIGHTS))
@@ -46,19 +49,19 @@ async function refusalOf(question: () => Promise<unknown>): Promise<Error | null
 }
 
 /** @returns why no message comes back; null: it does */
-async function messagesAreMissing(redis: AnyRedis): Promise<string | null> {
+async function messagesAreMissing(redis: AnyRedis, timeoutMs: number): Promise<string | null> {
   const listener = (redis as Redis).duplicate()
   listener.on('error', () => undefined)
   try {
     await listener.subscribe(CHANNEL)
-    const heard = once(listener, 'message', { signal: AbortSignal.timeout(ECHO_MS) })
+    const heard = once(listener, 'message', { signal: AbortSignal.timeout(timeoutMs) })
     heard.catch(() => undefined)
     await redis.publish(CHANNEL, 'echo')
     await heard
     return null
   } catch (reason) {
     const { name, message } = reason as Error
-    return name === 'AbortError' ? `no message came back within ${ECHO_MS} ms` : message
+    return name === 'AbortError' ? `no message came back within ${timeoutMs} ms` : message
   } finally {
     listener.disconnect()
   }

@@ -8,6 +8,7 @@ import { FaultProxy, RedisReplication, RedisServer, type RedisServerOptions } fr
 import { Redis } from 'ioredis'
 import { Connection } from '../../src/connection.js'
 import { diagnose } from '../../src/doctor/doctor.js'
+import { checkRights } from '../../src/doctor/lock-checks.js'
 import { findingsOf } from '../../src/doctor/server-checks.js'
 import { holdfast } from './support/in-process.js'
 import { until } from './support/command-line.js'
@@ -166,6 +167,17 @@ describe('holdfast doctor', () => {
 
   it('7 a user that hears no messages', async () => {
     expect(await found(await urlWithRights('resetchannels', '+@all'))).toEqual(['warning messages'])
+  })
+
+  it('7 a proxy that carries no messages, once none came back within --timeout', async () => {
+    const proxy = await FaultProxy.start(await serverWith())
+    after.push(() => proxy.stop())
+    proxy.dropPushes(1)
+    const redis = new Redis(proxy.url)
+    after.push(() => redis.disconnect())
+    const [finding] = await checkRights(redis, await clientOf(proxy.url, 'one'), 100)
+    expect(finding).toMatchObject({ id: 'messages', level: 'warning' })
+    expect(finding?.found).toContain('no message came back within 100 ms')
   })
 
   it('8 a replica instead of the primary, and 9 replicas that a fail-over would forget locks by', async () => {

@@ -370,10 +370,20 @@ export function useRig(options: RigOptions = {}): Rig {
 
 const TICK_MS = 50
 
-/** Calls `end` after so many ms in which this process ran: as long as a busy machine stands still counts as one tick. */
-function afterRunning(ms: number, end: () => void = () => undefined) {
+/**
+ * Calls `end` after so many ms in which this process ran: as long as a busy machine stands still counts as one tick, and so
+ * does as long as `answer` takes, which asks Redis.
+ */
+function afterRunning(ms: number, end: () => void = () => undefined, answer?: () => Promise<unknown>) {
   let ticksLeft = Math.ceil(ms / TICK_MS)
+  let isAsking = false
+  const answered = (): void => void (isAsking = false)
   const timer = setInterval(() => {
+    if (isAsking) return
+    if (answer) {
+      isAsking = true
+      answer().then(answered, answered)
+    }
     ticksLeft -= 1
     if (ticksLeft > 0) return
     clearInterval(timer)
@@ -383,10 +393,14 @@ function afterRunning(ms: number, end: () => void = () => undefined) {
 }
 
 /** The same promise, but a clear failure instead of a test that hangs. */
-export async function soon<T>(promise: Promise<T>, withinMs = 5_000): Promise<T> {
+export async function soon<T>(
+  promise: Promise<T>,
+  withinMs = 5_000,
+  answer?: () => Promise<unknown>,
+): Promise<T> {
   let limit: ReturnType<typeof afterRunning> | undefined
   const late = new Promise<never>((_, reject) => {
-    limit = afterRunning(withinMs, () => reject(new Error(`Not settled within ${withinMs} ms`)))
+    limit = afterRunning(withinMs, () => reject(new Error(`Not settled within ${withinMs} ms`)), answer)
   })
   try {
     return await Promise.race([promise, late])
@@ -399,8 +413,9 @@ export async function soon<T>(promise: Promise<T>, withinMs = 5_000): Promise<T>
 export async function eventually(
   condition: () => Promise<boolean> | boolean,
   withinMs = 5_000,
+  answer?: () => Promise<unknown>,
 ): Promise<void> {
-  const limit = afterRunning(withinMs)
+  const limit = afterRunning(withinMs, undefined, answer)
   try {
     for (;;) {
       const isLast = limit.isOver()
