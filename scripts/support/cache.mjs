@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { run, works } from '../redis/run.mjs'
 import { attempts, PATIENCE } from './attempts.mjs'
 
@@ -64,10 +65,9 @@ export const fetched = async (what, program, args, { whenAway = /^/, env, ...opt
     return await run(program, args, { limitMs: LIMIT_MS, env: { ...PATIENCE, ...env }, ...options })
   } catch (error) {
     if (!error.isLate && !whenAway.test(error.message)) throw error
-    const lines = error.message
-      .trim()
-      .split('\n')
-      .map((line) => line.trim())
+    // Maven colours what it says though nobody sees it.
+    const text = stripVTControlCharacters(error.message).trim()
+    const lines = text.split('\n').map((line) => line.trim())
     const why = lines.find((line) => REASON.test(line)) ?? lines.at(-1)
     throw new NotAvailable(`${what}: ${why}`, { cause: error })
   }

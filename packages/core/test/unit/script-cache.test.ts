@@ -110,6 +110,7 @@ describe('what a registry does not give', () => {
     ],
     ['WARNING: old\nERROR: No matching distribution\n[notice] new pip', 'ERROR: No matching distribution'],
     ['Reading\nE: Version 1 was not found\n', 'E: Version 1 was not found'],
+    ['\u001B[0m\u001B[0m[ERROR] Could not transfer\n[ERROR] more', '[ERROR] Could not transfer'],
     ['one\nthe last line', 'the last line'],
     ['', `${process.execPath} -e console.error(""); process.exit(1) failed (code 1)`],
   ])('is told with the line in which its client says why: %j', async (said, reason) => {
