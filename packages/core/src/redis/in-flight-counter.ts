@@ -59,7 +59,7 @@ export class InFlightCounter {
   private unanswered = 0
   /** Replies of this turn whose callers have not sent again yet. There may be more new commands than replies. */
   private answered = 0
-  /** How many leave at once of callers that go on once they are written; 0: all of them, at the end of the turn. */
+  /** How many leave at once of callers that go on once they are written; 0: there are none, or they leave together. */
   private half = 0
   private readonly distance: RoundTripEstimate
 
@@ -72,11 +72,11 @@ export class InFlightCounter {
    * commands are a quarter of all, or all are so few that none should wait for another. Few that have far to go wait.
    */
   isEnough(gathered: number): boolean {
-    if (this.half > 0) {
-      return gathered >= this.half
-    }
     if (gathered >= this.answered) {
       return false
+    }
+    if (this.half > 0) {
+      return gathered >= this.half
     }
     const all = this.unanswered + this.answered
     return all < FEW ? !this.distance.isFar : PARTS * gathered >= all
@@ -99,15 +99,14 @@ export class InFlightCounter {
 
   /** The callers of this turn go on once what they send is written: they send it together, and again together. */
   resumedGoOn(): void {
-    if (this.answered > 0) {
-      this.half = this.halfOf(this.answered, this.unanswered)
-      this.answered = 0
+    if (this.half === 0) {
+      this.split(this.answered, this.unanswered)
     }
   }
 
   /** So many of the unanswered were written, and their callers go on. */
   goOn(count: number): void {
-    this.half = this.halfOf(count, this.unanswered - count)
+    this.split(count, this.unanswered - count)
     this.runtime.microtask(this.afterResumed)
   }
 
@@ -115,9 +114,11 @@ export class InFlightCounter {
    * Where all are here at once, one script for them would let Redis and the client sleep in turns. Each half comes back by
    * itself, and stays together from then on.
    */
-  private halfOf(callers: number, others: number): number {
+  private split(callers: number, others: number): void {
     const areMostAway = others >= callers - 1
-    return areMostAway || (callers + others < FEW && this.distance.isFar) ? 0 : Math.ceil(callers / 2)
+    const staysWhole = areMostAway || (callers + others < FEW && this.distance.isFar)
+    this.half = staysWhole ? 0 : Math.ceil(callers / 2)
+    this.answered = staysWhole ? 0 : callers
   }
 
   /** Replies are handled before the microtasks in which their callers run: a tick from here would come too early. */

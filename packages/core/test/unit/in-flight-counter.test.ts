@@ -88,10 +88,13 @@ describe('callers that go on once they are written', () => {
     expect(leavesWith(10)).toBe(5)
     underWay.sent(5)
     underWay.resumedGoOn()
-    expect(leavesWith(10)).toBe(5)
+    expect(leavesWith(10)).toBeUndefined()
     underWay.sent(5)
     underWay.goOn(10)
     expect(leavesWith(10)).toBe(5)
+    underWay.sent(5)
+    // Whoever else asks in this turn leaves with the second half.
+    expect(leavesWith(64)).toBeUndefined()
   })
 
   it.each([

@@ -14,7 +14,6 @@ import {
 } from '../../../src/index.js'
 import { exclusive } from '../../../src/entries/schedule/index.js'
 import { getShare } from '../../../src/entries/share/index.js'
-import { batchScript } from '../../../src/redis/batch.js'
 import { systemRuntime } from '../../../src/runtime/runtime.js'
 import { releaseScript } from '../../../src/scripts/lock.js'
 import { failureOf, lostAt, nextEvent } from '../support/outcomes.js'
@@ -284,12 +283,11 @@ describe('with releaseWaitMs: 0, once the release is written, without an answer,
       )
     // The first releases on a connection wait for their answer.
     await twiceEach()
+    await turnsOfTheLoop()
     const before = sent().length
     await twiceEach()
-    const scripts = sent().slice(before)
-    expect(new Set(scripts)).toEqual(new Set([batchScript.sha1]))
-    // The first four, and two halves of each of their other three steps at most.
-    expect(scripts.length).toBeLessThanOrEqual(7)
+    // The first of four steps in one, the others in two at most. An answer of the calls before may make one part smaller.
+    expect(sent().length - before).toBeLessThanOrEqual(7)
     await eventually(async () => (await rig.admin.exists(...names)) === 0)
   })
 
