@@ -101,7 +101,6 @@ function servicesOf(port: RedisPort, options: ResolvedOptions, life: Lifecycle) 
     ),
     yielding: new Yielding(runtime),
     localReentry: new LocalReentry({ runtime, background: life.background }),
-    // Made with the first lock that may linger.
     idleLocks: null as IdleLocks | null,
     contextEnds: new ContextEnds({ origins, runtime, ...life }, options.onContextEnd, options.graceMs),
     outages: new OutageReporter({ port, events, clock: background, held, borrowedPermits, beforeResume }),

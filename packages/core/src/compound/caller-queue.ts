@@ -142,7 +142,7 @@ class CallerQueue implements ReportedWait {
   }
 
   get isUnlimited(): boolean {
-    return this.call.isUnlimited
+    return this.call.limits.isUnlimited
   }
 
   get startedAt(): number {

@@ -1,6 +1,6 @@
 import type { WaitingCallers } from '@holdfast/waiter'
 import type { AcquireRequest } from '../acquire/acquire-call.js'
-import { ANSWER_MS, limitsOf, type AcquireOptions } from '../acquire/acquire-options.js'
+import { ANSWER_MS, limitsOf, type AcquireOptions, type CallLimits } from '../acquire/acquire-options.js'
 import { tooMany } from '../acquire/line-bound.js'
 import type { CallSite } from '../context/context.js'
 import type { CallPublication, RequestedHold } from '../diagnostics/call-publication.js'
@@ -28,8 +28,6 @@ export interface CompoundRequest extends Omit<AcquireRequest, 'unscoped' | 'byHa
   readonly name: string
   /** Outside contexts, or a `withLock` that opens one of its own. */
   readonly isUnscoped?: boolean
-  /** Called once, before the call sleeps. */
-  readonly onWait: () => void
 }
 
 /**
@@ -38,14 +36,10 @@ export interface CompoundRequest extends Omit<AcquireRequest, 'unscoped' | 'byHa
 export class CompoundCall {
   /** undefined: no limit; 0: one attempt. */
   readonly waitMs: number | undefined
-  readonly leaseMs: number | undefined
-  readonly renews: boolean
-  /** It waits without a limit that was asked for. */
-  readonly isUnlimited: boolean
+  readonly signal: AbortSignal | undefined
+  readonly limits: CallLimits
   readonly origin: CallSite | null
   readonly ofCallback: boolean
-  readonly signal: AbortSignal | undefined
-  readonly maxWaiting: number | undefined
   /** Null without subscribers. */
   publication: CallPublication | null = null
   readonly startedAt: number
@@ -64,16 +58,11 @@ export class CompoundCall {
     private readonly request: CompoundRequest,
   ) {
     const { options, defaultWaitMs, site, ofCallback } = request
-    const limits = limitsOf(options, defaultWaitMs, session.options, session.contexts)
-    const { waitMs, leaseMs, renews, signal } = limits
-    this.isUnlimited = limits.isUnlimited
-    this.maxWaiting = limits.maxWaiting
-    this.waitMs = waitMs
-    this.leaseMs = leaseMs
-    this.renews = renews
+    this.limits = limitsOf(options, defaultWaitMs, session.options, session.contexts)
+    this.waitMs = this.limits.waitMs
+    this.signal = this.limits.signal
     this.origin = site
     this.ofCallback = ofCallback
-    this.signal = signal
     this.startedAt = session.runtime.now()
   }
 
@@ -150,7 +139,7 @@ export class CompoundCall {
   /** Waits for one member, holding nothing, for at most `limitMs`. @throws LockBusyError it would begin to wait */
   async waitFor(member: Member, limitMs = Infinity): Promise<MemberAnswer> {
     // Only the first wait may be refused: whoever has waited goes on.
-    const maxWaiting = this.hasBeenAdmitted ? undefined : this.maxWaiting
+    const maxWaiting = this.hasBeenAdmitted ? undefined : this.limits.maxWaiting
     const left = Math.min(this.leftMs, limitMs)
     const waitMs = left === Infinity ? undefined : Math.max(1, left)
     const asked = untilEnded(this, (signal) => this.ask(member, { waitMs, signal, maxWaiting }))
@@ -165,9 +154,9 @@ export class CompoundCall {
 
   /** It may wait from now on, whoever waits besides. @throws LockBusyError so many wait already */
   admit(line: WaitingCallers): void {
-    const { maxWaiting = Infinity, session } = this
+    const { maxWaiting = Infinity } = this.limits
     if (line.waiting >= maxWaiting) {
-      throw tooMany(this, line, maxWaiting, session.runtime.now())
+      throw tooMany(this, line, maxWaiting, this.session.runtime.now())
     }
     this.hasBeenAdmitted = true
   }
@@ -198,7 +187,7 @@ export class CompoundCall {
   parked(): void {
     if (!this.hasWaited) {
       this.hasWaited = true
-      this.request.onWait()
+      this.publication?.parked(undefined)
     }
   }
 
@@ -275,12 +264,13 @@ export class CompoundCall {
     member: Member,
     limits: Pick<AcquireOptions, 'waitMs' | 'signal' | 'maxWaiting'>,
   ): Promise<MemberAnswer> {
-    const { leaseMs, renews, ofCallback, origin } = this
+    const { ofCallback, origin } = this
+    const { leaseMs, renews: renew } = this.limits
     const whole = {
       undoes: (work: Promise<unknown>) => this.owes(work, member),
       parked: () => this.parked(),
     }
-    const answer = await member.take({ ...limits, leaseMs, renew: renews }, { origin, ofCallback, whole })
+    const answer = await member.take({ ...limits, leaseMs, renew }, { origin, ofCallback, whole })
     if (answer.kind === 'failed' && isWorthRetrying(answer.error)) {
       this.silent.add(member)
     }

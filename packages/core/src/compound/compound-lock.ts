@@ -133,22 +133,21 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
   }
 
   private async call<T>(
-    request: Omit<CompoundRequest, 'name' | 'onWait'>,
+    request: Omit<CompoundRequest, 'name'>,
     finish: Finish<CompoundHold, T>,
     { unscoped, byHand }: Pick<AcquireRequest<CompoundHold>, 'unscoped' | 'byHand'> = OF_CALLBACK,
   ): Promise<T> {
     const { session, name } = this
-    const onWait = (): void => {
-      call.publication?.parked(undefined)
-    }
-    const call = new CompoundCall(session, { ...request, name, onWait })
+    const call = new CompoundCall(session, { ...request, name })
     session.assertOpen(name)
     if (byHand !== null) {
       unscoped?.begin(byHand)
     }
     let hold: CompoundHold | null = null
     try {
-      const taken = await this.takeOrLeaveNothing(call)
+      // The end of the call is published when its caller is resumed: after everything it may have acquired is released.
+      const wanted = { lockName: name, kind: this.kind }
+      const taken = await call.seenAs(wanted, () => this.takeOrLeaveNothing(call))
       if (taken instanceof LockTimeoutError) {
         return finish({ kind: 'busy', error: () => taken })
       }
@@ -164,14 +163,8 @@ export abstract class CompoundLock extends AnyLock<CompoundHold> {
     }
   }
 
-  /** Publishes the end of the call when its caller is resumed: after everything it may have acquired is released. */
-  private takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
-    const { name: lockName, kind } = this
-    return call.seenAs({ lockName, kind }, () => this.takeThenSettle(call))
-  }
-
   /** No answer but a hold before members are free again, as far as they answer. */
-  private async takeThenSettle(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
+  private async takeOrLeaveNothing(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
     let isTaken = false
     try {
       const taken = await this.takeMembers(call)

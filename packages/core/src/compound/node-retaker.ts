@@ -81,9 +81,8 @@ export class NodeRetaker {
     if (this.hold.isOver) {
       return
     }
-    const onWait = (): void => undefined
     const options = { waitMs: 0, leaseMs, renew: true }
-    const request = { name, site: origin, ofCallback, onWait, options, defaultWaitMs: 0 }
+    const request = { name, site: origin, ofCallback, options, defaultWaitMs: 0 }
     const call = new CompoundCall(session, request)
     await Promise.all(
       call.askEach(members, nodeTimeoutMs).map(async (asked) => {

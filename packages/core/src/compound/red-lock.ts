@@ -61,7 +61,7 @@ export class RedLock extends CompoundLock {
 
   /** @internal */
   protected takeMembers(call: CompoundCall): Promise<MemberHold[] | LockTimeoutError> {
-    const { leaseMs } = call
+    const { leaseMs } = call.limits
     if (leaseMs !== undefined && leaseMs < SHORTEST_LEASE_MS) {
       throw new InvalidArgumentError('leaseMs', leaseMs, `at least ${SHORTEST_LEASE_MS} ms`)
     }
@@ -72,7 +72,8 @@ export class RedLock extends CompoundLock {
   /** @internal A hold whose leases are renewed takes nodes again that it has not, or not any more. */
   protected override begun(hold: CompoundHold, call: CompoundCall): void {
     const { session, members, nodeTimeoutMs, name } = this
-    const { leaseMs, renews, origin, ofCallback } = call
+    const { origin, ofCallback } = call
+    const { leaseMs, renews } = call.limits
     // A re-entry lasts no longer than the level around it, which does that. And what ends after maxHoldMs is to end.
     const isFirst = hold.levels.every(({ acquisition }) => acquisition.levelCount === 1)
     const isEndless = members.every((member) => member.session.options.maxHoldMs === undefined)

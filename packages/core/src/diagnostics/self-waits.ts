@@ -50,15 +50,11 @@ export class SelfWaits {
     return this.held.byHand(key) ? this.origins.of('wait', method) : null
   }
 
-  parked(wait: EndlessWait): void {
-    this.watch(wait)
-  }
-
   ended(wait: EndlessWait): void {
     this.watched.remove(wait)
   }
 
-  private watch(wait: EndlessWait): void {
+  parked(wait: EndlessWait): void {
     const holder = this.held.byHand(wait.protocol.key)
     if (holder && isUnscopedWarningDue(wait.lockName)) {
       this.watched.add(wait, holder)
@@ -71,7 +67,7 @@ export class SelfWaits {
       warnOfSelfWait(wait.lockName, LONG_WAIT_MS, wait.calledFrom, holding)
     } else {
       // It waits on, perhaps for another that forgets to release: from now.
-      this.watch(wait)
+      this.parked(wait)
     }
   }
 }

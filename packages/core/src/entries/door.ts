@@ -103,6 +103,7 @@ export { type ReplyHandler, handleReply, identity } from '../runtime/reply-handl
 export { afterAnswers, jittered, randomHex } from '../runtime/runtime.js'
 export { showsOnly } from '../runtime/shows-only.js'
 export { type AcquireReply, granted, parseAcquired } from '../scripts/acquire-reply.js'
+export { wasDone } from '../scripts/counter.js'
 export { type ReleaseReply, holdsIn, parseReleased } from '../scripts/lock.js'
 export { type NoteRequest, wantedNote } from '../scripts/note.js'
 export { type CommandStamp, REPLAY_GUARD_TTL_MS, argvOfStamp } from '../scripts/replay-guard.js'

@@ -46,7 +46,7 @@ export function announcing(
   return [channel, runner.announcementOn(channel)]
 }
 
-/** Parses the reply of an operation that answers 1, 0, or -1 where it is over. */
+/** Parses the reply of a command that answers 1 where it had its effect, and 0 or -1 where not. */
 export function wasDone(reply: unknown): boolean {
   return Number(reply) === 1
 }

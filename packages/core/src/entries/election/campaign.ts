@@ -21,7 +21,7 @@ import { Doorbell } from './doorbell.js'
 import type { ElectionRules } from './election-options.js'
 import { ElectionProtocol } from './election-protocol.js'
 import { listen } from './listening.js'
-import { accept, begin, messageIn, type BeginReply } from './scripts.js'
+import { accept, begin, messageIn, type BeginArguments, type BeginReply } from './scripts.js'
 import { Term } from './term.js'
 
 /** The work of a leader in its term. */
@@ -110,7 +110,7 @@ export class Campaign {
 
   private async standAndLead(): Promise<void> {
     const { session, lock, rules, stop } = this.parts
-    const protocol = new ElectionProtocol(session, lock)
+    const protocol = new ElectionProtocol(session, lock.lockName, lock.foreignLocks)
     const candidature = {
       waitMs: Number.POSITIVE_INFINITY,
       leaseMs: rules.leaseMs,
@@ -185,26 +185,16 @@ export class Campaign {
 
   /** Sent again until it is answered, or the lock is lost. */
   private begin(hold: Hold): Promise<BeginReply> {
-    const { session, rules, lock } = this.parts
-    const { lockName, key } = lock
-    const given = {
-      lockName,
-      key,
-      owner: hold.owner,
-      data: rules.data,
-      known: undefined,
-      tokens: rules.tokens,
-    }
-    const { runtime, runner, closing } = session
+    const { runtime, runner, closing } = this.parts.session
+    const given = this.termOf(hold, undefined)
     const until = { runtime, closing, abandoned: hold.signal }
     return untilKnown(() => begin(runner, given), until, Number.POSITIVE_INFINITY)
   }
 
   /** Redis may lose the term alone, by eviction or DEL: the leader writes it again. */
   private keep(hold: Hold, known: { token: string; sinceMs: number }): { cancel(): void } {
-    const { session, rules, lock } = this.parts
-    const { lockName, key } = lock
-    const given = { lockName, key, owner: hold.owner, data: rules.data, known, tokens: rules.tokens }
+    const { session, rules } = this.parts
+    const given = this.termOf(hold, known)
     const everyMs = Math.min(rules.leaseMs / 3, LONGEST_UNSEEN_MS)
     const write = async (): Promise<void> => {
       const reply = await begin(session.runner, given)
@@ -220,6 +210,12 @@ export class Campaign {
       })
     let timer = again()
     return { cancel: () => timer.cancel() }
+  }
+
+  private termOf({ owner }: Hold, known: BeginArguments['known']): BeginArguments {
+    const { lockName, key } = this.parts.lock
+    const { data, tokens } = this.parts.rules
+    return { lockName, key, owner, data, known, tokens }
   }
 
   private readonly hear = (payload: string): void => {

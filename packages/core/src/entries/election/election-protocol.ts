@@ -1,12 +1,4 @@
-import {
-  type LockServices,
-  type HoldChange,
-  FairProtocol,
-  type LockProtocol,
-  handleReply,
-  type ReplyHandler,
-  type ReleaseReply,
-} from '../door.js'
+import { type HoldChange, FairProtocol, handleReply, type ReplyHandler, type ReleaseReply } from '../door.js'
 import { release } from './scripts.js'
 
 /**
@@ -17,13 +9,6 @@ export class ElectionProtocol extends FairProtocol {
   override readonly passing = null
   /** Client id of the candidate that its release prefers; '': the first in the queue. */
   successor = ''
-
-  constructor(
-    session: LockServices,
-    { lockName, foreignLocks }: Pick<LockProtocol, 'lockName' | 'foreignLocks'>,
-  ) {
-    super(session, lockName, foreignLocks)
-  }
 
   override release<T>(change: HoldChange, handler: ReplyHandler<ReleaseReply, T>): Promise<T> {
     const { owner, holds, stamp } = change

@@ -22,6 +22,7 @@ import {
   type ReleaseReply,
   argvOfStamp,
   type CommandStamp,
+  wasDone,
 } from '../door.js'
 import { electionSources } from './lua-sources.js'
 
@@ -217,11 +218,7 @@ export function accept(runner: ScriptRunner, given: AcceptArguments): Promise<bo
   const { lockName, key, clientId, token, question } = given
   const args = [clientId, token, question, ...announcement(runner, given)]
   const keys = [key, termsKey(key), fairQueueKeys(key)[0]]
-  return runner.run({ script: acceptScript, keys, args, parse: wasNoted, lockName })
-}
-
-function wasNoted(reply: unknown): boolean {
-  return Number(reply) === 1
+  return runner.run({ script: acceptScript, keys, args, parse: wasDone, lockName })
 }
 
 /** A message on the channel of an election. They only ring: what is true stands in Redis. */

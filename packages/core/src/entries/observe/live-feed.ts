@@ -62,12 +62,8 @@ export class LiveFeed {
     this.listen()
   }
 
-  waits(wait: { readonly lockName: string }, owner: string, kind: LockKind): void {
-    this.add(['waits', wait.lockName, owner, kind, 0, ''])
-  }
-
-  left(wait: { readonly lockName: string }, owner: string, kind: LockKind): void {
-    this.add(['left', wait.lockName, owner, kind, 0, ''])
+  wait(type: 'waits' | 'left', lockName: string, owner: string, kind: LockKind): void {
+    this.add([type, lockName, owner, kind, 0, ''])
   }
 
   /** For a hold that began before the lock was followed. */
@@ -163,13 +159,9 @@ export class LiveFeed {
       return
     }
     this.isListening = isWanted
-    for (const channel of [LOCK_CHANNELS.holdBegun, LOCK_CHANNELS.holdEnded]) {
-      if (isWanted) {
-        subscribe(channel, this.onHold)
-      } else {
-        unsubscribe(channel, this.onHold)
-      }
-    }
+    const change = isWanted ? subscribe : unsubscribe
+    change(LOCK_CHANNELS.holdBegun, this.onHold)
+    change(LOCK_CHANNELS.holdEnded, this.onHold)
     if (isWanted) {
       this.schedule()
     }

@@ -114,7 +114,7 @@ class Reporter implements Reporting, EventObserver {
     if (wait.what === undefined) {
       const owner = `${(this.nextWait += 1)}`
       this.waits.set(wait, owner)
-      this.feed.waits(wait, owner, kindOf(wait))
+      this.feed.wait('waits', wait.lockName, owner, kindOf(wait))
     }
   }
 
@@ -123,7 +123,7 @@ class Reporter implements Reporting, EventObserver {
     const owner = this.waits.get(wait)
     if (owner !== undefined) {
       this.waits.delete(wait)
-      this.feed.left(wait, owner, kindOf(wait))
+      this.feed.wait('left', wait.lockName, owner, kindOf(wait))
     }
   }
 

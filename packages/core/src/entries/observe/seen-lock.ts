@@ -44,11 +44,7 @@ export function seenLock(name: string, reply: LookReply, overtakings: Overtaking
     const clientName = partsOfOwner(owner)?.clientName
     return { owner: foreign(owner), ...(clientName !== undefined && { clientName }), waitedMs }
   })
-  const kind: NonNullable<LockInspection['kind']> | undefined = mode
-    ? 'read-write'
-    : queue === 'fair'
-      ? 'fair'
-      : undefined
+  const kind: LockInspection['kind'] = mode ? 'read-write' : queue === 'fair' ? 'fair' : undefined
   return {
     name,
     kind,

@@ -7,6 +7,7 @@ import {
   yesOrNo,
   parts,
   texts,
+  wasDone,
 } from '../door.js'
 import { scheduleSources } from './lua-sources.js'
 
@@ -42,10 +43,8 @@ export type BeginReply =
       /** So near to one of another client. */
       readonly apartMs?: number
     }
-  | { readonly kind: 'done' }
-  | { readonly kind: 'late' }
   | { readonly kind: 'too-soon'; readonly leftMs: number }
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'done' | 'late' | 'lost' }
   /** Further ahead of the clock of Redis than a tick may be. */
   | { readonly kind: 'too-far-ahead'; readonly now: number }
 
@@ -92,7 +91,7 @@ export interface FinishArguments extends ScheduleArguments {
 export function finish(runner: ScriptRunner, given: FinishArguments): Promise<boolean> {
   const { lockName, key, ticksKey, owner, state, error } = given
   const args = [owner, state, error, TICKS_TTL_MS, TICKS_KEPT]
-  return runner.run({ script: finishScript, keys: [key, ticksKey], args, parse: wasNoted, lockName })
+  return runner.run({ script: finishScript, keys: [key, ticksKey], args, parse: wasDone, lockName })
 }
 
 export const missScript = defineEntryScript(scheduleSources, 'schedule/miss', yesOrNo)
@@ -104,11 +103,7 @@ export function miss(
 ): Promise<boolean> {
   const { lockName, ticksKey, tick } = given
   const args = [`${tick}`, TICKS_TTL_MS, TICKS_KEPT]
-  return runner.run({ script: missScript, keys: [ticksKey], args, parse: wasNoted, lockName })
-}
-
-function wasNoted(reply: unknown): boolean {
-  return Number(reply) === 1
+  return runner.run({ script: missScript, keys: [ticksKey], args, parse: wasDone, lockName })
 }
 
 export const readScript = defineEntryScript(scheduleSources, 'schedule/read', parts(texts, texts))

@@ -19,6 +19,7 @@ import {
   REPLAY_GUARD_TTL_MS,
   argvOfStamp,
   type CommandStamp,
+  wasDone,
 } from '../door.js'
 import { travelSources } from './lua-sources.js'
 
@@ -51,7 +52,7 @@ export function sendHandOver(
 }
 
 function parseHandedOver(reply: unknown): 'handed-over' | 'lost' {
-  return Number(reply) === 1 ? 'handed-over' : 'lost'
+  return wasDone(reply) ? 'handed-over' : 'lost'
 }
 
 export const adoptScript = defineEntryScript(
