@@ -77,7 +77,7 @@ export abstract class LockHold {
   abstract shorten(ms: number): Promise<void>
   /**
    * Releases this level and waits for the reply. Resolves also for a hold that has expired or was released before.
-   * @throws RedisUnavailableError no reply within `unavailableTimeoutMs`; the release is retried in the background,
+   * @throws RedisUnavailableError no reply while it tried for `unavailableTimeoutMs`; the release is retried in the background,
    *   and the lock is free at the latest when its lease ends
    */
   abstract release(): Promise<ReleaseOutcome>

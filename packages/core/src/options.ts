@@ -84,7 +84,10 @@ export interface LockClientOptions {
    * 3,000; never longer than `unavailableTimeoutMs`.
    */
   commandTimeout?: number | undefined
-  /** How long a call without a limit of its own keeps trying while Redis is unreachable. Default 10,000. */
+  /**
+   * How long a call without a limit of its own keeps trying while Redis is unreachable. The last try of a release, or of
+   * another command that is sent until its outcome is known, may take one `commandTimeout` more. Default 10,000.
+   */
   unavailableTimeoutMs?: number | undefined
   /**
    * How long `withLock`, and every other call that releases after its work, waits for the reply to the release.

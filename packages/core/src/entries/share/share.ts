@@ -168,7 +168,7 @@ export class Share<T = unknown> {
   }
 
   /**
-   * Forgets the kept result of a key, and waits for Redis's reply, at most `unavailableTimeoutMs`. A run under way still
+   * Forgets the kept result of a key, and waits for Redis's reply, trying for at most `unavailableTimeoutMs`. A run under way still
    * reaches those who wait for it, and is not kept; later callers of this process do not join it.
    * @throws RedisUnavailableError, InvalidArgumentError, ClientClosedError
    */

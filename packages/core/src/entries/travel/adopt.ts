@@ -43,8 +43,8 @@ export interface AdoptOptions {
 const ADOPT_OPTIONS: KnownKeys<AdoptOptions> = { leaseMs: true, renew: true }
 
 /**
- * Takes over a lock that was handed over, by the token of `handOver`. It never waits for another holder: it is answered
- * by Redis's reply, at most `unavailableTimeoutMs` later. One call gets the lock, however often a token is delivered. The
+ * Takes over a lock that was handed over, by the token of `handOver`. It never waits for another holder: it waits
+ * for Redis's reply, and tries for at most `unavailableTimeoutMs`. One call gets the lock, however often a token is delivered. The
  * hold is like one of `acquire`: renewed, of the context around the call, and released by its holder. That of a fenced lock
  * has a fencing token larger than that of the hold before.
  * @param locks a client of the Redis and with the `keyPrefix` of the hand-over, or a thread of one

@@ -27,7 +27,7 @@ const RANDOM_BYTES = 16
 
 /**
  * Ends the hold and keeps its lock for the caller that brings the returned token to `adopt`, in any process: no other
- * owner has the lock in between. Waits for Redis's reply, at most `unavailableTimeoutMs`. Before anything is sent, renewal stops and the
+ * owner has the lock in between. Waits for Redis's reply, and tries for at most `unavailableTimeoutMs`. Before anything is sent, renewal stops and the
  * hold's signal aborts with a LockLostError whose reason is `handed-over`; nothing is lost to others by it, and `withLock`
  * returns its callback's result. From then on `release()` has nothing to do, as after a release.
  *

@@ -4,7 +4,7 @@ import { travellerOf } from './handover-token.js'
 
 /**
  * Revokes a lock that was handed over and is not adopted yet: releases it and wakes its waiters. Waits for
- * Redis's reply, at most `unavailableTimeoutMs`. For a token that was not delivered, as when the queue refused the job.
+ * Redis's reply, and tries for at most `unavailableTimeoutMs`. For a token that was not delivered, as when the queue refused the job.
  * @param locks a client of the Redis and with the `keyPrefix` of the hand-over, or a thread of one
  * @returns false: there was nothing to release. The lock was adopted, and its adopter keeps it, or its `keepMs` was over
  * @throws InvalidArgumentError the token is none, or of another `keyPrefix`; RedisUnavailableError no reply: it is sent
