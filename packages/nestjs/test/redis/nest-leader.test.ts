@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core'
 import { InvalidArgumentError } from '@holdfast/core'
 import type { Term } from '@holdfast/core/election'
 import 'reflect-metadata'
-import { aborted } from '../../../core/test/redis/support/campaign.js'
+import { aborted } from '../../../core/test/redis/support/outcomes.js'
 import { eventually, useRig } from '../../../core/test/redis/support/rig.js'
 import { Leader, LocksModule } from '../../src/index.js'
 

@@ -2,30 +2,18 @@ import { afterAll, afterEach, beforeAll } from '@jest/globals'
 import type { LockClient } from '@holdfast/core'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { createBoard, type Board, type BoardLogEntry, type BoardOptions } from '../../../src/index.js'
 
-const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const provider = new URL('../../../../../scripts/browser/provide-chromium.mjs', import.meta.url).href
+const { chromiumProgram } = (await import(provider)) as { chromiumProgram: () => string | undefined }
 
 function browserProgram(): string {
-  const folders = (process.env.PATH ?? '').split(delimiter)
-  const programs = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)))
-  const found = process.env.HOLDFAST_CHROMIUM ?? programs.find(isProgram)
+  const found = chromiumProgram()
   if (found === undefined) {
     throw new Error('There is no Chromium: put one on the PATH, or name one in HOLDFAST_CHROMIUM.')
   }
   return found
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** A board behind a server, and what it has logged. */

@@ -7,7 +7,8 @@ import {
   type Election,
   type ElectionOptions,
 } from '../../../src/entries/election/index.js'
-import { aborted, campaign, lastingTerm } from '../support/campaign.js'
+import { campaign, lastingTerm } from '../support/campaign.js'
+import { aborted } from '../support/outcomes.js'
 import { eventually, signalled, soon } from '../support/rig.js'
 import { standStills } from '../support/stand-stills.js'
 import { describe, it, useRig } from '../support/together.js'

@@ -8,7 +8,8 @@ import {
   type Election,
   type ElectionOptions,
 } from '../../../src/entries/election/index.js'
-import { aborted, campaign } from '../support/campaign.js'
+import { campaign } from '../support/campaign.js'
+import { aborted } from '../support/outcomes.js'
 import { eventually, own, signalled, useRig } from '../support/rig.js'
 import { useSeen } from '../support/seen.js'
 import { useWarnings } from '../support/warnings.js'

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
 import { LockLostError } from '../../../src/index.js'
 import { updateLeaseScript } from '../../../src/scripts/permit-semaphore.js'
+import { aborted } from '../support/outcomes.js'
 import { runsOf } from '../support/requests.js'
 import { eventually, own, signalled, soon, useRig } from '../support/rig.js'
 
@@ -24,11 +25,6 @@ const expectFree = async (): Promise<void> => {
 }
 const endOf = async ({ id }: { id: string }): Promise<number> =>
   Number(await rig.admin.zscore(TIMEOUTS, Buffer.from(id, 'hex')))
-const aborted = (signal: AbortSignal): Promise<unknown> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(signal.reason)
-    signal.addEventListener('abort', () => resolve(signal.reason))
-  })
 
 describe('a permit that is an object', () => {
   it('has an id, trust that ends before its lease, and is released once', async () => {

@@ -1,15 +1,6 @@
 import type { Election, Term } from '../../../src/entries/election/index.js'
+import { aborted } from './outcomes.js'
 import { signalled } from './rig.js'
-
-/** Resolves when the signal has aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve()
-    }
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}
 
 /** A term that goes on until it is told to settle, whatever its signals say. Resolves when it has begun. */
 export async function lastingTerm(election: Election) {

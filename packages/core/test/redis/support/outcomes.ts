@@ -26,6 +26,15 @@ export const nextEvent = <E extends keyof LockEvents>(locks: LockClient, event: 
   return next
 }
 
+/** The reason of a signal, once it has aborted. */
+export function aborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    const tell = (): void => resolve(signal.reason)
+    if (signal.aborted) tell()
+    else signal.addEventListener('abort', tell, { once: true })
+  })
+}
+
 /** When a hold was lost, on the clock of `performance.now()`; at once if that was before. */
 export function lostAt({ signal }: Pick<Hold, 'signal'>): Promise<number> {
   const lost = new Promise<number>((resolve) => {
