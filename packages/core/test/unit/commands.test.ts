@@ -103,7 +103,7 @@ describe('figures', () => {
       .filter(
         (text) => !text.startsWith('|') && MEASURING.test(text) && MEASURED.test(text) && /\d{2}/.test(text),
       )
-    expect(elsewhere.length).toBeGreaterThan(3)
+    expect(elsewhere.length).toBeGreaterThan(5)
     expect(elsewhere.filter((text) => !/\b[Aa]t `[0-9a-f]{7}`/.test(text))).toEqual([])
   })
 })
