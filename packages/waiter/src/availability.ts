@@ -1,16 +1,16 @@
-import type { WaiterClock } from './clock.js'
-import { Deadline } from './deadline.js'
+import { longestDelayMs, type Timer } from './clock.js'
+import type { LineSetting } from './line-setting.js'
 import type { WaitOutcome } from './wait-request.js'
 
 /** No attempt gets a reply. */
 interface Outage {
-  /** When the first attempt without a reply was sent, monotonic ms. */
-  readonly since: number
   /** Attempts without a reply since the last reply. */
   readonly failures: number
   /** The error of the latest of them. */
   readonly error: unknown
-  readonly limit: Deadline | undefined
+  readonly limit: Timer | undefined
+  /** Its limit has passed, and what had arrived by then was read. */
+  readonly isTooLong: boolean
 }
 
 /** The latest reply of Redis, whatever it says. */
@@ -29,20 +29,19 @@ export class Availability {
   someOverdue = false
   private answer: LatestAnswer | undefined = undefined
 
-  /** `onTooLong`: called when no attempt has got a reply for `toleranceMs` milliseconds. */
+  /** `onTooLong`: called when no attempt has got a reply for `unavailableTimeoutMs`. */
   constructor(
-    private readonly clock: WaiterClock,
-    private readonly toleranceMs: number,
+    private readonly setting: Pick<LineSetting, 'clock' | 'afterAnswers' | 'unavailableTimeoutMs'>,
     private readonly onTooLong: () => void,
   ) {}
 
   get unavailableTooLong(): boolean {
-    return this.outage !== undefined && this.isTooLong(this.outage.since)
+    return this.outage?.isTooLong === true
   }
 
   /** `isNo`: not a success that the next caller may have too. */
   answered(isNo: boolean): void {
-    this.answer = { at: this.clock.now(), isToldNo: isNo || this.isToldNo }
+    this.answer = { at: this.setting.clock.now(), isToldNo: isNo || this.isToldNo }
     this.forgetOutage()
   }
 
@@ -52,12 +51,8 @@ export class Availability {
     if (this.answer && sentAt < this.answer.at) {
       return
     }
-    const { since, failures, limit } = this.outage ?? {
-      since: sentAt,
-      failures: 0,
-      limit: this.limitOf(sentAt),
-    }
-    this.outage = { since, failures: failures + 1, error, limit }
+    const { failures, ...before } = this.outage ?? { failures: 0, ...this.limitFrom(sentAt) }
+    this.outage = { ...before, failures: failures + 1, error }
     if (this.unavailableTooLong) {
       this.onTooLong()
     }
@@ -82,14 +77,19 @@ export class Availability {
     return this.answer?.isToldNo ?? false
   }
 
-  private isTooLong(since: number): boolean {
-    return this.clock.now() >= since + this.toleranceMs
+  /** A timer, because the limit must end waits even while an attempt hangs. */
+  private limitFrom(sentAt: number): Pick<Outage, 'limit' | 'isTooLong'> {
+    const { clock, unavailableTimeoutMs } = this.setting
+    const leftMs = sentAt + unavailableTimeoutMs - clock.now()
+    return leftMs > 0 && leftMs <= longestDelayMs
+      ? { limit: this.setting.afterAnswers(leftMs, () => this.passed()), isTooLong: false }
+      : { limit: undefined, isTooLong: leftMs <= 0 }
   }
 
-  /** A timer, because the limit must end waits even while an attempt hangs. */
-  private limitOf(since: number): Deadline | undefined {
-    return this.toleranceMs === Infinity || this.isTooLong(since)
-      ? undefined
-      : new Deadline(this.clock, since + this.toleranceMs, this.onTooLong)
+  private passed(): void {
+    if (this.outage) {
+      this.outage = { ...this.outage, isTooLong: true }
+      this.onTooLong()
+    }
   }
 }

@@ -6,7 +6,7 @@ export class Deadline {
 
   constructor(
     private readonly clock: WaiterClock,
-    private readonly at: number,
+    readonly at: number,
     private readonly onPassed: () => void,
   ) {
     this.timer = this.arm()

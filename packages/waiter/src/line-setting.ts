@@ -1,4 +1,4 @@
-import type { WaiterClock } from './clock.js'
+import type { Timer, WaiterClock } from './clock.js'
 import type { TopicSubscriptions } from './topic-subscriptions.js'
 
 /** Settings shared by all lines of one waiter. Durations in milliseconds. */
@@ -8,5 +8,7 @@ export interface LineSetting {
   readonly topics: TopicSubscriptions
   readonly resyncIntervalMs: number
   readonly unavailableTimeoutMs: number
+  /** See `WaiterOptions`. */
+  afterAnswers(delayMs: number, fire: () => void): Timer
   onEmpty(queue: string): void
 }

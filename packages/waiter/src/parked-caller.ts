@@ -193,7 +193,7 @@ export class ParkedCaller implements Place<unknown> {
   private isPatient(limit: Limit): boolean {
     const { answerMs = 0 } = this.request
     const now = this.host.clock.now()
-    if (now > limit.patientUntil + STOOD_STILL_MS) {
+    if (now > limit.deadline.at + STOOD_STILL_MS) {
       limit.patientUntil = now + answerMs
     }
     return now < limit.patientUntil

@@ -429,8 +429,7 @@ export class WaitLine implements CallerHost {
 
   /** Made for the first reply after which a caller is left: most lines are one caller that succeeds at once. */
   private get replies(): Availability {
-    const { clock, unavailableTimeoutMs } = this.setting
-    return (this.availability ??= new Availability(clock, unavailableTimeoutMs, () => this.giveUp()))
+    return (this.availability ??= new Availability(this.setting, () => this.giveUp()))
   }
 
   /** No attempt has got a reply for too long: ends the waits without a deadline. */

@@ -1,6 +1,6 @@
 import { Barging } from './barging.js'
 import { ChurnMap } from './churn-map.js'
-import { longestDelayMs, type WaiterClock } from './clock.js'
+import { longestDelayMs, type Timer, type WaiterClock } from './clock.js'
 import type { LineSetting } from './line-setting.js'
 import { rejectionOf } from './parked-caller.js'
 import { TopicSubscriptions } from './topic-subscriptions.js'
@@ -19,6 +19,11 @@ export interface WaiterOptions {
    * How long waits without a deadline go on while attempts get no reply, ms. Default 10,000; Infinity: without end.
    */
   unavailableTimeoutMs?: number | undefined
+  /**
+   * Sets the timer for that. Given where timers of the clock fire before connections are read: after a pause of the
+   * process, answers that have arrived must be read first. Default: a timer of the clock.
+   */
+  afterAnswers?: ((delayMs: number, fire: () => void) => Timer) | undefined
 }
 
 const NOBODY: WaitingCallers = { waiting: 0, firstStartedAt: undefined }
@@ -47,8 +52,15 @@ export class Waiter {
     }
     this.topics = new TopicSubscriptions(source)
     this.barging = new Barging(clock)
-    const onEmpty = (queue: string) => void this.lines.delete(queue)
-    this.setting = { clock, random, topics: this.topics, resyncIntervalMs, unavailableTimeoutMs, onEmpty }
+    this.setting = {
+      clock,
+      random,
+      topics: this.topics,
+      resyncIntervalMs,
+      unavailableTimeoutMs,
+      afterAnswers: options.afterAnswers ?? ((delayMs, fire) => clock.setTimer(delayMs, fire)),
+      onEmpty: (queue) => void this.lines.delete(queue),
+    }
     this.stopListening = source.onResubscribed(() => this.wakeAll())
   }
 

@@ -31,7 +31,7 @@ import { ProcessKeeper } from './process-keeper.js'
 import { RecentHolds } from './recent-holds.js'
 import { PlainLockQueue } from '../pass/plain-queue.js'
 import { BorrowedPermits } from './borrowed-permits.js'
-import { randomHex, systemRuntime, type Clock } from '../runtime/runtime.js'
+import { afterAnswers, randomHex, systemRuntime, type Clock } from '../runtime/runtime.js'
 import { WaitReporter } from '../diagnostics/wait-reporter.js'
 
 // The first script after a pause finds Redis's caches cold, and takes two to three times as long.
@@ -68,8 +68,13 @@ function servicesOf(port: RedisPort, options: ResolvedOptions, life: Lifecycle) 
     unexpected: unexpectedReplies(events),
     replicas: options.replicas,
   })
-  const waiting = { clock: runtime, random, resyncIntervalMs: resyncInterval, unavailableTimeoutMs }
-  const waiter = new Waiter(port.messages, waiting)
+  const waiter = new Waiter(port.messages, {
+    clock: runtime,
+    random,
+    resyncIntervalMs: resyncInterval,
+    unavailableTimeoutMs,
+    afterAnswers: (delayMs, fire) => afterAnswers(runtime, delayMs, fire, () => delayMs),
+  })
   const services = { clientId, options, keyPrefix: port.keyPrefix, runtime, runner, watchdog, waiter }
   const held = new HeldLocks()
   const origins = new CallOrigins()

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type LockError } from '../errors.js'
 import { warn } from '../events.js'
-import type { Clock } from '../runtime/runtime.js'
+import { afterAnswers, type Runtime } from '../runtime/runtime.js'
 import { checkDatabase, refusedDatabase } from './database.js'
 import { lastsForGood, troubleInWords } from './connection-trouble.js'
 import { adviceWithoutConnection, cannotConnect, connectionEnded, notSent, refusal } from './failures.js'
@@ -170,7 +170,11 @@ const SILENT_MS = 2_000
  * Waits for the connection, and warns after 2 s: until then a failing connection is invisible.
  * @throws RedisUnavailableError not ready within `timeoutMs`; at once if no attempt can succeed
  */
-export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Promise<void> {
+export function untilReady(
+  port: RedisPort,
+  runtime: Pick<Runtime, 'now' | 'setTimer' | 'afterTurn'>,
+  timeoutMs: number,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       timers.forEach((timer) => timer.cancel())
@@ -178,11 +182,10 @@ export function untilReady(port: RedisPort, clock: Clock, timeoutMs: number): Pr
       settle()
     }
     const fail = (error: Error): void => finish(() => reject(error))
+    const after = (ms: number, then: () => void) => afterAnswers(runtime, ms, then, () => ms)
     const timers = [
-      clock.setTimer(timeoutMs, () =>
-        fail(notSent(`No connection to Redis within ${timeoutMs} ms`, true, port)),
-      ),
-      ...(timeoutMs > SILENT_MS ? [clock.setTimer(SILENT_MS, () => warnOfSilence(port, timeoutMs))] : []),
+      after(timeoutMs, () => fail(notSent(`No connection to Redis within ${timeoutMs} ms`, true, port))),
+      ...(timeoutMs > SILENT_MS ? [after(SILENT_MS, () => warnOfSilence(port, timeoutMs))] : []),
     ]
     const check = (): void => {
       if (port.state === 'ready') {

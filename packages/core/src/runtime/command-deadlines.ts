@@ -12,14 +12,10 @@ export interface InFlight {
   onSettled: (() => void) | undefined
 }
 
-/** A timer that fires this late was held up by a busy process; Node's own are about 1 ms late. */
-const LATE_MS = 2
-
 /**
  * Deadlines of commands that all get the same time, so that they expire in the order they began: one timer for the
  * oldest, instead of one per command. A reply that has arrived counts, even if the process was too busy to read it
- * before the deadline. A process that was busy may not even have written the command: node-redis writes in a later turn
- * of the event loop. So after a late timer, commands get as much time again as the process was late, at most their whole
+ * before the deadline. After a late timer, commands get as much time again as the process was late, at most their whole
  * time, and only once.
  */
 export class CommandDeadlines {
@@ -80,18 +76,10 @@ export class CommandDeadlines {
   }
 
   private fireAfter(delayMs: number): { cancel(): void } {
-    const dueAt = this.runtime.now() + delayMs
-    return afterAnswers(this.runtime, delayMs, () => this.fireUnlessLate(this.runtime.now() - dueAt))
+    return afterAnswers(this.runtime, delayMs, () => this.fire(), this.mostAgainMs)
   }
 
-  private fireUnlessLate(lateMs: number): void {
-    if (lateMs > LATE_MS && !this.dropSettled()) {
-      const againMs = Math.min(lateMs, this.durationMs)
-      this.timer = afterAnswers(this.runtime, againMs, () => this.fire())
-    } else {
-      this.fire()
-    }
-  }
+  private readonly mostAgainMs = (): number => (this.dropSettled() ? 0 : this.durationMs)
 
   private get unsettled(): readonly InFlight[] {
     return this.commands.slice(this.first).filter((each) => !each.settled)

@@ -145,19 +145,33 @@ export function randomNumber(runtime: Pick<Runtime, 'bytes'>, count: number): nu
   return runtime.bytes(count).reduce((number, byte) => number * 256 + byte, 0)
 }
 
+/** A timer that fires this late was held up by a busy process; Node's own are about 1 ms late. */
+const LATE_MS = 2
+const none = (): number => 0
+
 /**
  * A timer that lets replies be read first that have already arrived: after a pause of the process, timers fire before
- * its connections are read, and Redis would seem to hang.
+ * its connections are read, and Redis would seem to hang. A process that was busy may not even have written what it asks:
+ * node-redis writes in a later turn of the event loop. So where the timer is late, it gives as much time again, at most
+ * `mostAgainMs()`, and only once.
  */
 export function afterAnswers(
-  runtime: Pick<Runtime, 'setTimer' | 'afterTurn'>,
+  runtime: Pick<Runtime, 'now' | 'setTimer' | 'afterTurn'>,
   delayMs: number,
   fire: () => void,
+  mostAgainMs: () => number = none,
 ): { cancel(): void } {
+  const dueAt = runtime.now() + delayMs
   let isCancelled = false
-  const timer = runtime.setTimer(delayMs, () =>
+  let timer = runtime.setTimer(delayMs, () =>
     runtime.afterTurn(() => {
-      if (!isCancelled) {
+      if (isCancelled) {
+        return
+      }
+      const againMs = Math.min(runtime.now() - dueAt, mostAgainMs())
+      if (againMs > LATE_MS) {
+        timer = afterAnswers(runtime, againMs, fire)
+      } else {
         fire()
       }
     }),

@@ -33,12 +33,17 @@ describe('a wait shorter than a round trip', () => {
     expect(head.result).toMatchObject({ kind: 'unavailable' })
   })
 
-  it.each([request, { timeoutMs: 500, answerMs: 250 }])(
+  it.each([
+    { ...request, pauseMs: 1_000 },
+    // It has barely missed the time for an answer.
+    { ...request, pauseMs: 251 },
+    { timeoutMs: 500, answerMs: 250, pauseMs: 1_000 },
+  ])(
     'has the time for an answer anew after a pause of the process, which read none: %j',
-    async (each) => {
+    async ({ pauseMs, ...each }) => {
       const hears = rig.enter(each)
       const waits = rig.enter({ ...each, queue: 'other' })
-      rig.clock.pass(1_000)
+      rig.clock.pass(pauseMs)
       await rig.clock.advance(249)
       expect([hears.result, waits.result]).toEqual([undefined, undefined])
       await hears.answered(refused())

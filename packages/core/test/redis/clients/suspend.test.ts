@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { ManualClock } from '@holdfast/faults/harness'
+import { LockClient } from '../../../src/index.js'
 import { backgroundRuntime, type Clock } from '../../../src/runtime/runtime.js'
+import { stateOf } from '../support/carrier.js'
 import { belief, BELIEVES, KNOWS_BETTER, nextEvent, nextLoss } from '../support/outcomes.js'
 import { eventually, soon, useRig } from '../support/rig.js'
 
@@ -119,5 +121,39 @@ describe('a machine that was suspended', () => {
     clock.suspend(-HOUR_MS)
     expect(belief(hold)).toEqual(BELIEVES)
     expect(await hold.release()).toBe('released')
+  })
+})
+
+describe('a process that stood still', () => {
+  // Its timers fire before its connections are read. Time is this clock's, and the connection comes in real time.
+  it('has as much time again for its connection', async () => {
+    const proxy = await rig.proxy()
+    proxy.refuse()
+    const clock = new ManualClock()
+    const connecting = LockClient.connect(rig.connection({}, proxy), {
+      runtime: clock,
+      unavailableTimeoutMs: 1_000,
+    })
+    await eventually(() => clock.pendingTimers > 0)
+    clock.pass(1_500)
+    await clock.advance(0)
+    proxy.pass()
+    await (await soon(connecting)).close()
+  })
+
+  it('gives up no wait of an outage that may be over, until it has tried again', async () => {
+    const proxy = await rig.proxy()
+    const connection = rig.connection({}, proxy)
+    const clock = new ManualClock()
+    const locks = await rig.client({ runtime: clock, commandTimeout: 1_000 }, connection)
+    proxy.refuse()
+    await eventually(() => stateOf(connection) !== 'ready')
+    const wait = locks.getLock(NAME).acquire()
+    // Its first try has failed.
+    await clock.advance(1_000)
+    clock.pass(15_000)
+    await clock.advance(0)
+    proxy.pass()
+    expect(await (await soon(wait)).release()).toBe('released')
   })
 })
