@@ -86,7 +86,7 @@ describe('RedLock with one node of three', () => {
   )
 
   it.each(ways)('%s while it is held: the hold goes on, is renewed and released (I1)', async (how) => {
-    const clients = await participant({ lockWatchdogTimeout: 2_400, commandTimeout: 300 })
+    const clients = await participant({ lockWatchdogTimeout: 3_600, commandTimeout: 1_500 })
     const hold = await holdAll(clients)
     const [first] = hold.holds
     await breakNodes(how, 0)

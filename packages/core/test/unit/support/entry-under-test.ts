@@ -93,7 +93,7 @@ export class EntryUnderTest {
   /** @param leaseMs the usual one */
   constructor(private readonly leaseMs = LEASE_MS) {
     const services = {
-      options: { lockWatchdogTimeout: leaseMs, resyncInterval: 10_000, unavailableTimeoutMs: 10_000 },
+      options: { lockWatchdogTimeout: leaseMs, heartbeatMs: 10_000, unavailableTimeoutMs: 10_000 },
       runtime: runtimeWith(runtimeWith(systemRuntime, this.clock), { random: () => 0.5 }),
       ...{ port: this.port, background: this.background },
       ...{ closing: new AbortController().signal, abandoned: new AbortController().signal },
