@@ -149,7 +149,8 @@ export class Messages implements WakeSource {
     for (const topic of this.topics.values()) {
       if (topic.link === link) {
         topic.link = null
-        topic.former = link
+        // node-redis never answers an UNSUBSCRIBE of an ended one: the topic could not be subscribed again.
+        topic.former = isOver ? null : link
         if (isOver) {
           this.assign(topic)
         } else {

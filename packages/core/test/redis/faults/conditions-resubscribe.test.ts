@@ -42,3 +42,27 @@ describe('a subscriber that reconnects while Redis is BUSY', () => {
     expect(await lost).toMatchObject({ owner: hold.owner, error: { reason: 'forced' } })
   })
 })
+
+describe('a wait that ends while the connection for messages is broken', () => {
+  it('leaves its lock to be listened to again: the next waiter is woken (I4)', async () => {
+    const lock = (await rig.client({ resyncInterval: 20_000 })).getLock('taken')
+    const java = new JavaClient(rig.admin)
+    await java.hold('taken', 120_000)
+    const left = new AbortController()
+    const { waiting } = await waitBehind(rig, 'taken', () => lock.acquire({ signal: left.signal }))
+
+    const [, most] = (await rig.admin.config('GET', 'maxclients')) as [string, string]
+    // Who is connected stays, and nobody else comes.
+    await rig.admin.config('SET', 'maxclients', '1')
+    await rig.admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    // Behind this answer the client knows it.
+    await lock.isLocked()
+    left.abort()
+    await expect(soon(waiting)).rejects.toThrow()
+    await rig.admin.config('SET', 'maxclients', most)
+
+    const { waiting: next } = await waitBehind(rig, 'taken', () => lock.acquire())
+    await java.unlock('taken')
+    expect(await (await soon(next)).release()).toBe('released')
+  })
+})
