@@ -1077,7 +1077,7 @@ end
 end
 return heldBy(KEYS[1], KEYS[4])
 `
-const writeLockRelease6 = `local holds = tonumber(ARGV[2])
+const writeLockRelease7 = `local holds = tonumber(ARGV[2])
 if refuseCopies(KEYS[2], holds, ARGV[3], ARGV[4], ARGV[5]) then
 return 3
 end
@@ -1094,7 +1094,7 @@ forget(KEYS[5], ARGV[1])
 end
 local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
-if left == 1 and redis.call('exists', KEYS[3]) == 0 then
+if left == 1 and not writersWait(KEYS[3]) then
 wakeAll(ARGV[7], ARGV[6])
 end
 return 0
@@ -1158,7 +1158,7 @@ ${readLockRelease5}end
 local function acquireWriteLock(KEYS, ARGV)
 ${writeLockAcquire6}end
 local function releaseWriteLock(KEYS, ARGV)
-${writeLockRelease6}end
+${writeLockRelease7}end
 return {
 ['read-lock/acquire'] = acquireReadLock,
 ['read-lock/release'] = releaseReadLock,
@@ -1752,7 +1752,8 @@ return keep(operation, 1)
 ${tombstone}${lockTake2}${clock}local LONGEST_LIFE_MS = 120000
 ${readLockWriters3}${lockNote}${lockIsFree}${readLockHolder}${writeLockAcquire6}`,
   'write-lock/release': `-- Holdfast: write-lock/release
-${touch}${publish}${readLockWakeAll2}${lockForget}${readLockReaders}${tombstone}${writeLockRelease6}`,
+${touch}${publish}${readLockWakeAll2}${lockForget}${readLockReaders}${clock}local LONGEST_LIFE_MS = 120000
+${readLockWriters3}${tombstone}${writeLockRelease7}`,
   'write-lock/shorten': `-- Holdfast: write-lock/shorten
 ${touch}${readLockReaders}${tombstone}${endWithin}if refuseCopies(KEYS[2], 1, ARGV[3], ARGV[4], ARGV[5]) then
 return 2

@@ -11,6 +11,7 @@
 -- insert read-lock/wake-all
 -- insert lock/forget
 -- insert read-lock/readers
+-- insert read-lock/writers
 -- insert tombstone
 local holds = tonumber(ARGV[2])
 
@@ -34,8 +35,8 @@ end
 -- pcall: a key of another type as the queue of writers blocks no release, and is left as it is.
 local left = redis.pcall('zrem', KEYS[3], ARGV[1])
 if not mine then
-  if left == 1 and redis.call('exists', KEYS[3]) == 0 then
-    -- Readers that waited only because of it would sleep on.
+  if left == 1 and not writersWait(KEYS[3]) then
+    -- Readers that waited only because of it would sleep on. Writers that died may still be in the set.
     wakeAll(ARGV[7], ARGV[6])
   end
   return 0

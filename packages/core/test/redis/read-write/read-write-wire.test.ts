@@ -58,6 +58,26 @@ describe('a read-write lock on the wire', () => {
     expect(await log.take()).toEqual([[channel(), '0']])
   })
 
+  it.each([
+    ['wakes readers if the other one in the set has died', -1, ['1', '00']],
+    ['wakes nobody while another one waits', 50_000, []],
+  ])('a writer that gives up %s (I4)', async (_, othersLifeMs, messages) => {
+    const writers = `holdfast:writers:{${rig.name()}}`
+    const lock = (await rig.client(settled)).getReadWriteLock(rig.name())
+    const reading = await lock.readLock().acquire()
+    const giveUp = new AbortController()
+    const writer = lock.writeLock().acquire({ signal: giveUp.signal })
+    await eventually(async () => (await rig.admin.zcard(writers)) === 1)
+    await rig.admin.zadd(writers, (await rig.now()) + othersLifeMs, 'other~1:1:write')
+    const log = await MessageLog.open(rig.connection(), rig.admin, rig.name())
+    giveUp.abort(new Error('enough'))
+    await expect(writer).rejects.toThrow('enough')
+    await eventually(async () => (await rig.admin.zcard(writers)) === 1)
+    expect(await log.take()).toEqual(messages.map((message) => [channel(), message]))
+    await reading.release()
+    await rig.admin.del(writers)
+  })
+
   it('a Java reader and ours read together; the first to go leaves the other its lease', async () => {
     expect(await java.read(10_000)).toBeNull()
     const ours = await lock.readLock().acquire({ leaseMs: 60_000 })
