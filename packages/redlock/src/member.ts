@@ -57,13 +57,17 @@ export function checkRequest(resources: unknown, duration: unknown, durationName
   checkWhole(durationName, duration)
 }
 
-/** @throws InvalidArgumentError */
-export function checkClients(clients: unknown): void {
-  const list: unknown[] =
-    typeof clients === 'object' && clients && Symbol.iterator in clients ? [...(clients as [])] : []
+/**
+ * @returns the clients: what was given may be read only once
+ * @throws InvalidArgumentError
+ */
+export function checkClients(clients: Iterable<RedisClient>): readonly RedisClient[] {
+  const given: unknown = clients
+  const list = typeof given === 'object' && given && Symbol.iterator in given ? [...clients] : []
   if (list.length === 0) {
     throw new InvalidArgumentError('clients', clients, 'a list of at least one Redis client')
   }
+  return list
 }
 
 /** @throws InvalidArgumentError */

@@ -32,8 +32,7 @@ export class Redlock extends EventEmitter implements LockKeeper {
    */
   constructor(clients: Iterable<RedisClient>, settings: Partial<Settings> = {}, scripts?: object) {
     super()
-    checkClients(clients)
-    this.clients = new Set(clients)
+    this.clients = new Set(checkClients(clients))
     if (scripts !== undefined && Object.keys(scripts).length > 0) {
       throw new InvalidArgumentError('scripts', scripts, 'left out: the scripts are those of Holdfast')
     }

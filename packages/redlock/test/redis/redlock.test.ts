@@ -146,6 +146,8 @@ describe('Redlock on one Redis', () => {
     for (const none of [[], undefined, redis])
       expect(() => new Redlock(none as never)).toThrow(/^clients must be/)
     expect(() => new Redlock([redis], {}, { acquireScript: 'return 1' })).toThrow(/^scripts must be/)
+    // It can be read only once.
+    expect([...new Redlock([redis].values()).clients]).toEqual([redis])
   })
 
   it('has settings, and defaults for what is no number', () => {
