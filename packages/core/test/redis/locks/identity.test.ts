@@ -121,9 +121,12 @@ describeAlone('identity: bare callers', () => {
       collectGarbage()
       return process.memoryUsage().heapUsed
     }
-    const before = await rounds(500)
-    const growth = (await rounds(3_000)) - before
-    // A call and where it was made take more than half a KiB.
+    let [before, growth] = [await rounds(500), Infinity]
+    // A call and where it was made take more than half a KiB. What else grows in this process does not do so each time.
+    for (let times = 0; times < 4 && growth >= 1_000_000; times += 1) {
+      const after = await rounds(3_000)
+      ;[before, growth] = [after, after - before]
+    }
     expect(growth).toBeLessThan(1_000_000)
   })
 
