@@ -5,6 +5,7 @@ import { expect } from '@jest/globals'
 import { carrierPackage } from '../support/carrier.js'
 import { eventually } from '../support/rig.js'
 import { failureOf } from '../support/outcomes.js'
+import { SlowClock } from '../support/slow-clock.js'
 import { describe, it, useNodes } from '../support/together.js'
 
 const nodes = useNodes(3)
@@ -78,7 +79,9 @@ describe('a caller that is refused over a slow wire is told when its members are
 
   /** The last node is somebody else's, and for a RedLock the second, too. */
   async function refused(red: boolean, controller?: AbortController): Promise<unknown[]> {
-    const [one, others] = [await nodes.participant(), await nodes.participant()]
+    // On its clock a call that was aborted has 25 s for what it gives back, and not 250 ms.
+    const one = await nodes.participant({ runtime: new SlowClock(true) })
+    const others = await nodes.participant()
     const members = one.map((client) => client.getLock(NAME))
     const lock = red ? one[0]!.getRedLock(members, PATIENT) : one[0]!.getMultiLock(...members)
     await lock.withLock(() => undefined)
