@@ -93,6 +93,7 @@ export const exists = (path) =>
  */
 export const makeFolder = (folder, make) =>
   attempts(() => madeOnce(folder, make), {
+    // Two attempts. What keeps the limit is `fetched`.
     limitsMs: [LIMIT_MS, LIMIT_MS],
     isTriedAgain: (error) => error instanceof NotAvailable,
   })

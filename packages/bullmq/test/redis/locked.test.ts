@@ -3,7 +3,7 @@ import type { Job, Queue, WorkerOptions } from 'bullmq'
 import * as bullmq6 from 'bullmq'
 import * as bullmq5 from 'bullmq5'
 import type { AnyLock, LockClient, LockHold } from '@holdfast/core'
-import { rises } from '../../../core/test/redis/support/outcomes.js'
+import { aborted, rises } from '../../../core/test/redis/support/outcomes.js'
 import { eventually, signalled } from '../../../core/test/redis/support/rig.js'
 import { locked } from '../../src/index.js'
 import type { ConflictOptions } from '../../src/options.js'
@@ -202,7 +202,7 @@ describe.each(VERSIONS)('locked, with BullMQ %s', (_, bull) => {
     const told = signalled<unknown>()
     const process = async (_job: Job<Data>, _token: unknown, signal: AbortSignal): Promise<string> => {
       started.resolve()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      await aborted(signal)
       told.resolve(signal.reason)
       return 'done all the same'
     }

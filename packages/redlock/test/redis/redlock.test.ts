@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { Redis } from 'ioredis'
 import { eventually, signalled, useRig } from '../../../core/test/redis/support/rig.js'
 import Redlock, { ExecutionError, Lock, ResourceLockedError, type Settings } from '../../src/index.js'
+import { aborted } from '../../../core/test/redis/support/outcomes.js'
 
 /** The redlocks of a test, each on a connection of its own, as processes have them. */
 function useRedlocks() {
@@ -204,9 +205,8 @@ describe('using', () => {
     const { redlock } = make()
     let reason: Error | undefined
     const used = redlock.using([harness.name()], 700, async (signal) => {
-      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
       await harness.admin.del(harness.name())
-      await aborted
+      await aborted(signal)
       reason = signal.error
       expect(signal.reason).toBe(reason)
     })

@@ -11,7 +11,7 @@ import { releaseExpirableScript } from '../../../src/scripts/permit-semaphore.js
 import { releasePermitsScript } from '../../../src/scripts/semaphore.js'
 import { stateOf } from '../support/carrier.js'
 import { lockKinds } from '../support/lock-kinds.js'
-import { failureOf } from '../support/outcomes.js'
+import { aborted, failureOf } from '../support/outcomes.js'
 import { runsAnything, runsOf } from '../support/requests.js'
 import { eventually, signalled, sleep, soon } from '../support/rig.js'
 import { describe, it, own, useRig } from '../support/together.js'
@@ -101,7 +101,7 @@ const GIVING: readonly [string, (locks: LockClient, token: string) => Promise<un
       let last: unknown
       await getElection(locks, 'e').lead((term) => {
         last = term
-        return new Promise((resolve) => term.signal.addEventListener('abort', resolve))
+        return aborted(term.signal)
       })
       return last
     },

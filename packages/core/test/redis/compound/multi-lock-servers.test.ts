@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { type LockClient, type MultiLock } from '../../../src/index.js'
-import { failureOf } from '../support/outcomes.js'
+import { aborted, failureOf } from '../support/outcomes.js'
 import { heal, silences, useNodes } from '../support/nodes.js'
 import { eventually, soon } from '../support/rig.js'
 import { SlowClock } from '../support/slow-clock.js'
@@ -73,9 +73,8 @@ describe('multi lock over three servers', () => {
   it('with one of them restarted empty: lost, told by the next renewal (I1)', async () => {
     const clients = await nodes.participant({ lockWatchdogTimeout: 900 })
     const hold = await over(clients).acquire()
-    const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
     await nodes.at(0).server.restart({ empty: true })
-    await soon(aborted)
+    await soon(aborted(hold.signal))
     expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST', lockName: NAME })
     expect(await hold.release()).toBe('lost')
   })

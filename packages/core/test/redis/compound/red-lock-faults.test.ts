@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { seededRandom } from '@holdfast/faults/harness'
 import { QuorumError, type CompoundHold, type LockClient, type RedLock } from '../../../src/index.js'
-import { failureOf } from '../support/outcomes.js'
+import { aborted, failureOf } from '../support/outcomes.js'
 import { heal, redLockOf, silences, useNodes, type Node } from '../support/nodes.js'
 import { eventually, signalled, soon } from '../support/rig.js'
 import { useWarnings } from '../support/warnings.js'
@@ -201,7 +201,7 @@ describe('a node of three that comes back empty while the lock is held', () => {
     const one = await participant(options)
     const hold = await holdAll(one)
     const { signal } = hold
-    const lost = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    const lost = aborted(signal)
     await Promise.all([1, 2].map((index) => nodes.at(index).server.restart({ empty: true })))
     await soon(lost, 5_000)
     await new Promise((resolve) => setTimeout(resolve, 2_500))
@@ -279,9 +279,8 @@ describe('RedLock with a majority of three', () => {
   it('restarted empty while it is held: lost, told by the next renewal (I1)', async () => {
     const clients = await participant({ lockWatchdogTimeout: 900 })
     const hold = await over(clients).acquire()
-    const aborted = new Promise((resolve) => hold.signal.addEventListener('abort', resolve))
     await Promise.all([0, 1].map((i) => nodes.at(i).server.restart({ empty: true })))
-    await soon(aborted)
+    await soon(aborted(hold.signal))
     expect(hold.lossError).toMatchObject({ code: 'LOCK_LOST', lockName: NAME })
     expect(await hold.release()).toBe('lost')
     await nothingLeft()

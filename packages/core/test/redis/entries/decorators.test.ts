@@ -10,6 +10,7 @@ import {
   type LockHold,
 } from '../../../src/index.js'
 import { eventually, own, signalled, useRig } from '../support/rig.js'
+import { aborted } from '../support/outcomes.js'
 
 /** `@Locked` as a compiler with `experimentalDecorators` applies it. */
 function applyLegacy(prototype: object, method: string, decorator: (...args: never[]) => unknown): void {
@@ -234,7 +235,7 @@ describe('@Locked', () => {
       @Locked({ name, client })
       async untilLost(): Promise<void> {
         const { signal } = currentHold()!
-        const lost = new Promise((resolve) => signal.addEventListener('abort', resolve))
+        const lost = aborted(signal)
         await client.getLock(name).forceUnlock()
         await lost
         throw signal.reason

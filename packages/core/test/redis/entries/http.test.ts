@@ -24,6 +24,7 @@ import {
 import { eventually, own, signalled, useRig } from '../support/rig.js'
 import { useWarnings } from '../support/warnings.js'
 import { frameworks, type Handlers, type WebServer } from '../support/web-frameworks.js'
+import { aborted } from '../support/outcomes.js'
 
 const REQUESTS = 80
 const NAMES = 10
@@ -438,7 +439,7 @@ describe('Hono, whose signal of a request has a text as its reason', () => {
     app.use(honoLocks(locks))
     app.get('/', async (c) => {
       const { signal } = c.req.raw
-      const gone = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      const gone = aborted(signal)
       began.resolve()
       await gone
       const wait = locks.getLock(harness.name()).acquire({ signal })

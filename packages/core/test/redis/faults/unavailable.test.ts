@@ -7,7 +7,7 @@ import {
   type LockClientOptions,
 } from '../../../src/index.js'
 import { acquireScript, releaseScript } from '../../../src/scripts/lock.js'
-import { nextEvent } from '../support/outcomes.js'
+import { aborted, nextEvent } from '../support/outcomes.js'
 import { carrierOf, stateOf } from '../support/carrier.js'
 import { JavaClient } from '../support/java-client.js'
 import { runsOf } from '../support/requests.js'
@@ -278,7 +278,7 @@ describe('Redis goes down while a lock is held', () => {
 
     const work = locks.getLock(NAME).withLock(async ({ signal }) => {
       await rig.server.kill()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      await aborted(signal)
       return 'done'
     })
     const withResult = await soon(work).catch((error: unknown) => error)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { InvalidArgumentError, LockTimeoutError, WrongTypeError, type Semaphore } from '../../../src/index.js'
 import { eventually, own, signalled, soon, useRig } from '../support/rig.js'
+import { aborted } from '../support/outcomes.js'
 
 const NAME = 'pool'
 const rig = useRig()
@@ -260,9 +261,7 @@ describe('a permit that comes while its client is being closed', () => {
   it.each(turnsTo(8))('to withPermits, %d turns before: told, and released (I5)', async (turns) => {
     const semaphore = locks.getSemaphore('pool')
     await semaphore.trySetPermits(1)
-    const work = (signal: AbortSignal): Promise<unknown> =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)))
-    const call = () => semaphore.withPermits(work, { waitMs: 0 }).catch((error: unknown) => error)
+    const call = () => semaphore.withPermits(aborted, { waitMs: 0 }).catch((error: unknown) => error)
     expect(await afterAnswer(turns, call, close)).toMatchObject({ code: 'CLIENT_CLOSED' })
     expect(await rig.admin.getdel('pool')).toBe('1')
   })
